@@ -87,13 +87,13 @@ class Outcomes(OutcomeModel):
 
     @property
     def signature(self) -> str:
-        """What is one outcome: the groups of a table are independent, unless a total ties them."""
+        """The signature of one outcome: the groups of a table are independent, unless a total ties them."""
         return _AS_ONE if self.is_one else _BY_ROW
 
     # --- the parameter ------------------------------------------------------------------------------------------------
 
     def rates(self, theta: Any, size: Any, shares: Any) -> Any:
-        """What the likelihood is a function of: probabilities, or where the number of records is private, expected counts."""
+        """Return the argument of the likelihood: probabilities, or expected counts where the number of records is private."""
         self.check_given(size, shares)
         probability = self._possible(_shaped(pt.as_tensor_variable(theta), self.shape, "theta"))
         if self.mechanism.space.n is None:

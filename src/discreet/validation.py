@@ -247,11 +247,11 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 
 Public = Literal["sizes", "total", "nothing"]
-"""What is public about the data beside their categories: how many records each group has, how many there are, or not even that."""
+"""The part of the data that is public beside their categories: how many records each group has, how many there are, or neither."""
 
 
 def check_public(public: Any, name: str = "public", *, groups: bool = False) -> Public:
-    """What is public, as one of the three words; sizes only where there are groups."""
+    """Check that the public part is one of the three words; sizes only where there are groups."""
     if public == "sizes" and not groups:
         raise InvalidInputError(
             f"{name} sizes is about groups, and none are declared here: take total (n is published), with the n of one group if this is "
@@ -343,7 +343,7 @@ def _in_order(counts: Any, categories: Iterable[Hashable], *, absent_are_zero: b
 
 
 def check_unit(given: Any, known: Any = None) -> Literal["record", "person"]:
-    """What one of the n stands for: as given, or as the counts know it; they must not disagree."""
+    """Return the unit that one of the n stands for: as given, or as the counts know it; they must not disagree."""
     unit = known if given is None else given
     if known is not None and unit != known:
         raise InvalidInputError(f"unit is {shown(unit)!r}, but these counts are counts of another unit: {known!r}")

@@ -1,1 +1,1 @@
-"""What is computed about a mechanism from public numbers: privacy losses, errors, the optimum, comparisons and plans."""
+"""Computations about a mechanism from public numbers: privacy losses, errors, the optimum, comparisons and plans."""

@@ -1,4 +1,4 @@
-"""What several releases about the same records cost together (docs/explain/privacy.md).
+"""The privacy loss of several releases about the same records together (docs/explain/privacy.md).
 
 No single neighbouring pair dominates, so the pointwise maximum of δ(ε) over all pairs and both directions is composed, which is a
 valid privacy profile: with Google's `dp-accounting` (extra `accounting`), through its pessimistic connect-the-dots discretisation
@@ -146,7 +146,7 @@ def _guarantee(part: Mechanism | Guarantee) -> Guarantee:
 
 
 def _about(neighbours: Relation, unit: str, part: Mechanism | Guarantee, times: int) -> tuple[Mechanism | Guarantee, int]:
-    """What is to be composed in place of so many releases of a part, so that the figures are about these neighbours."""
+    """Return the part, and how often, whose composition bounds so many releases of this one about these neighbours."""
     own = _guarantee(part)
     steps = steps_between(own.neighbours, own.unit, neighbours, unit)
     if steps is None:

@@ -29,7 +29,7 @@ Distance = Callable[[Any, Any], Any]
 _UNLIKELY_OUTCOME = 1e-24
 """Outcomes with less probability are left out: 10^8 of them together are less than a float would show."""
 _DATASET_ITSELF = 2_000
-"""What a dataset costs beside its outcomes, where each has a list of its own."""
+"""The cost of a dataset beside that of its outcomes, where each has a list of its own."""
 _NEGLIGIBLE_PRODUCT = 1e-18
 """The same for pairs of two independent counts, of which there are about 10^4."""
 

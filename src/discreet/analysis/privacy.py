@@ -160,7 +160,7 @@ _ROUNDED = "what was computed is what is claimed, up to the rounding errors of t
 
 @dataclass(frozen=True)
 class Verification:
-    """What a mechanism claims, what was computed, and whether the one covers the other."""
+    """The claim of a mechanism, its computed loss, and whether the one covers the other."""
 
     claimed: Guarantee
     loss: Bounded | None

@@ -342,7 +342,7 @@ class PanelLaws:
         return self._evaluated(self._integrals, y)
 
     def below_and_at(self, y: Floats) -> tuple[Floats, Floats]:
-        """What `below` and `at` give at the same points, in one evaluation."""
+        """Return `below` and `at` at the same points, from one evaluation."""
         inside, functions = (y >= self.edges[0]) & (y <= self.edges[-1]), self.values.shape[2]
         found = self._evaluated(self._both, y)
         return found[:, :functions], np.where(inside[:, None], found[:, functions:], 0.0)

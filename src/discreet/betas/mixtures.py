@@ -143,7 +143,7 @@ class BetaMixture:
         return np.clip(betaincinv(mean * total, (1.0 - mean) * total, q), 1e-300, BELOW_ONE)
 
     def _beyond(self, u: Floats, upper: Mask) -> tuple[Floats, Floats]:
-        """What lies below logits, or above them for `upper`, and the density of the logit there."""
+        """Return the probability below logits, or above them for `upper`, and the density of the logit there."""
         x = expit(u)
         mass = np.empty_like(x)
         mass[~upper], mass[upper] = self.cdf(x[~upper]), self.sf(x[upper])

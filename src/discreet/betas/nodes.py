@@ -17,9 +17,9 @@ from discreet.numerics.products import rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 
 NODE_ERROR = 4e-9
-"""What nodes may change in a probability, unless it is said."""
+"""The most that nodes may change a probability by, unless the caller says another bound."""
 _LEBESGUE = 3.0
-"""What nodes count together, in absolute value, and the law that they stand for: expected, and computed once they are chosen."""
+"""The expected sum of the nodes' absolute weights and of the law that they stand for; it is computed once they are chosen."""
 _FEWEST_NODES, _NODES_PAY = 8, 0.5
 """Nodes are looked for if so many, and at most this part of the rests, may be used."""
 _DEGREE, _UNNEEDED = 36, 0.05

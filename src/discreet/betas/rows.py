@@ -31,7 +31,7 @@ _LARGEST_LOG_RATIO = 650.0
 _UNSEEN_PART = 1e-18
 """An incomplete beta function that is below this part of the other terms is not computed."""
 _NEGLIGIBLE_ENDS = 1e-17
-"""What counts at either end of a law may weigh together, relative to the likeliest count, that are left out."""
+"""The weight, relative to the likeliest count, that the counts left out at either end of a law may have together."""
 _LEAST_NORMAL = 2.0**-1022
 """The least float above 0, but for denormal ones."""
 
@@ -154,7 +154,7 @@ class BetaRows(BetaMixture):
 
 
 class _BetaTable:
-    """What sums over all blocks need.
+    """The tables that sums over all blocks need.
 
     With X, Y and N = X + Y the count, the rest and the total in the middle, and x, y and n what others have beyond them,
 
@@ -248,7 +248,7 @@ class _BetaTable:
 
 @dataclass(frozen=True, eq=False)
 class _Factors:
-    """What the terms d of a block are multiplied with in a sum."""
+    """The factors by which a sum multiplies the terms d of a block."""
 
     part: "_RowPart"
     values: Floats

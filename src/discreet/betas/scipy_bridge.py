@@ -16,7 +16,7 @@ class ScipyLaw(_Scipy):  # type: ignore[misc]
         self._law, self._made = law, {"law": law, "called": called, "support": support}
 
     def _updated_ctor_param(self) -> dict[str, Any]:
-        """What SciPy makes a fresh copy from when it freezes."""
+        """Return the arguments from which SciPy makes a fresh copy when it freezes."""
         return self._made
 
     def _pdf(self, x: Any) -> Any:

@@ -42,7 +42,7 @@ _SHIFT = 4
 
 
 class ContinuousLaw(Protocol):
-    """What is asked of a distribution on [0, 1]."""
+    """The methods that a search for quantiles needs of a distribution on [0, 1]."""
 
     def pdf(self, x: ArrayLike, /) -> Floats: ...
     def cdf(self, x: ArrayLike, /) -> Floats: ...

@@ -67,7 +67,7 @@ def confirm_all(ready: "Mapping[str, Prepared]", ledger: "Ledger | None", datase
 
 
 def _dear(ledger: "Ledger", dataset: str, ready: "Sequence[Prepared]") -> list[tuple[str, str]]:
-    """What is to be said where a budget is charged more than the releases' own ε, and what is cheaper."""
+    """Return notices where a budget is charged more than the releases' own ε, each with what is cheaper."""
     charge = charge_of(ledger, dataset, ready)
     if not charge.why:
         return []

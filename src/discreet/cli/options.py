@@ -1,4 +1,4 @@
-"""What several commands share: options, exit codes and words of their help."""
+"""Options, exit codes and words of help that several commands share."""
 
 from typing import Any
 

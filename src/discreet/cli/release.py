@@ -110,7 +110,7 @@ def _keep(found: "Release", output: Path) -> None:
 
 
 def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
-    """What is written: JSON, or a table as Parquet where the file is called so."""
+    """Return the content to write: JSON, or a table as Parquet where the file is called so."""
     if found.by.columns and output.suffix.lower() == ".parquet":
         from discreet.record.parquet import parquet_writer
 

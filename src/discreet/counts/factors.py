@@ -19,7 +19,7 @@ from discreet.arrays import Floats
 
 
 class Observation(Protocol):
-    """What was seen of a count: a likelihood whose logarithm is concave."""
+    """An observation of a count: a likelihood whose logarithm is concave."""
 
     @property
     def bends(self) -> tuple[float, ...]:

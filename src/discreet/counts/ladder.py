@@ -74,7 +74,7 @@ class Parts:
         return float(self.references.sum())
 
     def log_constant(self) -> float:
-        """What the logarithms of the weights of counts lack: that of the Dirichlet-multinomial weight of the references.
+        """Return the constant that the logarithms of the weights lack: the Dirichlet-multinomial weight of the references.
 
         Raises TooLargeError where the references add up to more than is counted.
         """
@@ -138,7 +138,7 @@ class _Nodes:
 
     @property
     def limit(self) -> float:
-        """What tilts must be below: how fast the likelihood of every part falls in the end."""
+        """The bound of all tilts: how fast the likelihood of every part falls in the end."""
         return float(np.where(self.ended, np.inf, self.falls).min())
 
     @property
@@ -329,7 +329,7 @@ class TotalsInReach:
 
 
 def reach_of(parts: Parts, whole: Count, root: SizePrior, tail: float = TAIL) -> TotalsInReach:
-    """What the posterior is computed for, leaving out about `tail` at each end; TooLargeError if that is more than the limits allow.
+    """Return the totals and counts of the posterior, but about `tail` at each end; TooLargeError if they exceed the limits.
 
     `whole` is the count that the parts add up to, with what was observed of it; `root` is its weight.
     """

@@ -1,4 +1,4 @@
-"""What every law of true counts answers, however it is computed: the protocol of the engines."""
+"""The protocol of the engines: the methods of every law of true counts, however it is computed."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -11,8 +11,8 @@ from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolve
 
 FLOOR = 1e-26
-"""What is dropped at the ends of laws and of their sums, relative to the largest probability: so little that bounds, which divide it by the
-probability of a total, stay small."""
+"""The probability, relative to the largest, below which ends of laws and of their sums are dropped: so little that bounds, which divide it
+by the probability of a total, stay small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Sum:
     """The law of the total of independent counts, and of the two halves of them it is added up from when it is first asked for."""
 
     floor: float
-    """What is dropped at the ends, relative to the largest probability."""
+    """The probability, relative to the largest, below which the ends are dropped."""
     law: Run | None = None
     """The law of a single count."""
     halves: "tuple[Sum, Sum] | None" = None
@@ -90,12 +90,12 @@ class Sum:
 
     @property
     def dropped(self) -> float:
-        """What all trimmed ends held."""
+        """The probability of all trimmed ends."""
         return self._added[1] + self.dropped_below
 
     @property
     def dropped_below(self) -> float:
-        """What the trimmed ends of the halves held."""
+        """The probability of the trimmed ends of the halves."""
         return sum(half.dropped for half in self.halves or ())
 
     def others(self, outside: Run, floor: float) -> Iterator[tuple[Run, float]]:

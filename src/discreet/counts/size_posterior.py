@@ -21,7 +21,7 @@ class DiscreteLaw:
 
     @property
     def _title(self) -> str:
-        """What a notebook writes above its figures."""
+        """The title of its figures in a notebook."""
         return type(self).__name__
 
     def probabilities(self) -> tuple[Any, Floats]:

@@ -36,7 +36,7 @@ _SUMMED = 1 << 25
 _SUM_DEPTH, _TRANSFORM_DEPTH = 400.0, 4.0
 """How far below its mean's, in logarithms, the probability of a segment's total may be: with direct sums, and with Fourier transforms."""
 _UNDERFLOW = 1e-290
-"""What is dropped at the ends of direct sums, relative to the largest probability; of sums by Fourier transforms it is `FLOOR`."""
+"""The probability, relative to the largest, below which ends of direct sums are dropped; of sums by Fourier transforms it is `FLOOR`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TreeCounts(LawOfAnyTotal):
     origin: Parts | None = None
     """All parts that the law was computed from, for the constants that logarithms of weights lack."""
     log_constant: float = 0.0
-    """What the logarithms of the likelihoods lack."""
+    """The constant that the logarithms of the likelihoods lack."""
 
     @property
     def total(self) -> int | None:

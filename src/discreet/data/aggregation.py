@@ -33,7 +33,7 @@ _NAMELESS = -1
 
 @dataclass(frozen=True, repr=False)
 class Tally:
-    """What came back from the engine, and private all of it."""
+    """The counts that came back from the engine, all of them private."""
 
     codes: Counts
     """The codes of cells that occur: of group g and category c, g (k + 2) + c, where k is undeclared and k + 1 a null."""
@@ -188,7 +188,7 @@ def _weights(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dt
 
 
 _COLUMNS = {_records: ("code", "records"), _persons: ("code", "records", "rows"), _weights: ("code", "weights", "bad")}
-"""What each plan brings back, a row for each code that occurs."""
+"""The columns that each plan brings back, a row for each code that occurs."""
 
 
 def _numbers(what: str, questions: Sequence[CountingQuestion]) -> list[str]:

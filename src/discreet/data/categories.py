@@ -27,11 +27,11 @@ class Declared:
     aliases: tuple[tuple[Hashable, int], ...] = ()
     """Other ways to write an answer, each with the code it stands for."""
     are: Literal["categories", "groups"] = "categories"
-    """What the labels are, in the words of a message."""
+    """The kind of the labels, in the words of a message."""
     spelling: tuple[str, ...] = ()
     """Rules by which texts are compared: some of `SPELLING_RULES`."""
     rule: MadeLabels | None = None
-    """What makes the labels of numbers or dates, if it does; no value is then compared with a label."""
+    """The rule that makes the labels of numbers or dates, if there is one; no value is then compared with a label."""
     corrections: tuple[tuple[Hashable, int], ...] = field(default=(), repr=False)
     """Spellings that the curator has corrected, each with the code it stands for. Private: no record and no repr has them."""
 
@@ -223,7 +223,7 @@ def _spellings(label: Hashable) -> list[str]:
 
 
 def kind_of(dtype: nw.dtypes.DType) -> str | None:
-    """What values of this type are, in the words of a message; None where equality with a label would be a guess."""
+    """Return the kind of values of this type, in the words of a message; None where equality with a label would be a guess."""
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
         return "text"
     if isinstance(dtype, nw.Boolean):
@@ -234,7 +234,7 @@ def kind_of(dtype: nw.dtypes.DType) -> str | None:
 NUMBER = r"^ *([-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?)? *$"
 """Texts that are numbers, or empty, for every engine."""
 BLANKS = " \t\n\r\v\f"
-"""What "trim" takes away at both ends."""
+"""The characters that "trim" takes away at both ends."""
 
 
 def _alike(text: str, rules: tuple[str, ...]) -> set[str]:

@@ -36,9 +36,9 @@ class CategoryCounts:
     categories: tuple[Hashable, ...]
     """The declared categories, in the order of the counts."""
     unit: Unit
-    """What is counted, and so what a release of the counts protects."""
+    """The unit that is counted, and that a release of the counts protects."""
     rule: CountingRule | None = None
-    """What `count` was asked; public."""
+    """The public question that `count` was asked."""
 
     @property
     def total(self) -> int:
@@ -64,13 +64,13 @@ class TableCounts:
     cells: Cells
     """The declared groups by the declared categories, and which cells are impossible."""
     unit: Unit
-    """What is counted, and so what a release of the counts protects."""
+    """The unit that is counted, and that a release of the counts protects."""
     moves: bool = False
     """Whether some person has rows in more than one group, in which case a release with public sizes is refused; private."""
     strict: bool = False
     """Whether they were counted strictly, in which case an answer can decide the group and public sizes are refused; public."""
     rule: CountingRule | None = None
-    """What `count` was asked; public."""
+    """The public question that `count` was asked."""
 
     @property
     def by(self) -> Groups:
@@ -200,14 +200,14 @@ def count(
 
 @dataclass(frozen=True, repr=False)
 class Tallied:
-    """What one pass over the data found for a question. All of it is private but the question."""
+    """The result of one pass over the data for a question. All of it is private but the question."""
 
     question: CountingQuestion
     tally: Tally
     unreadable: int
     """Rows that could not be read, where they are counted strictly."""
     kind: str | None
-    """What the counted column holds, in the words of a message."""
+    """The kind of values in the counted column, in the words of a message."""
 
     def settled(self) -> CategoryCounts | TableCounts:
         """The counts, with nulls and other values where the question wants them; a SourceError where it does not say."""
@@ -329,7 +329,7 @@ def _possible(counts: Counts, question: CountingQuestion) -> Counts:
 
 
 def _no_declared_value(question: CountingQuestion) -> str:
-    """What to do where all that was found would go to what `other` and `nulls` name, as it does in a column that was not meant."""
+    """Return the advice for a column where all answers would go to what `other` and `nulls` name: it is probably not the one meant."""
     labels = question.declared.labels
     known = ", ".join(repr(shown(label)) for label in labels[:_SHOWN_LABELS]) + (", ..." if len(labels) > _SHOWN_LABELS else "")
     return (
@@ -342,7 +342,7 @@ _SHOWN_LABELS = 5
 
 
 def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
-    """What the rules of spelling would do that were not given, in Python's words and in the shell's; empty where all were."""
+    """Return the effects of the rules of spelling that were not given, in Python's words and in the shell's; empty where all were."""
     left = [rule for rule in SPELLING_RULES if rule not in given]
     if not left:
         return "", ""
@@ -352,11 +352,11 @@ def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
 
 
 _LEFT_OUT = {"trim": "blanks around them", "ignore case": "capital letters", "ignore accents": "accents"}
-"""What each of the rules of spelling compares without."""
+"""Differences that each rule of spelling leaves out of comparisons."""
 
 
 def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> tuple[str, str]:
-    """What to do about values of a column that have no group, in Python's words and in the shell's.
+    """Return the advice about values of a column that have no group, in Python's words and in the shell's.
 
     But for the column and the kind, it depends on public things alone.
     """
@@ -381,7 +381,7 @@ def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> 
 
 
 def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None) -> tuple[str, str]:
-    """What to do about undeclared values or nulls, in Python's words and in the shell's.
+    """Return the advice about undeclared values or nulls, in Python's words and in the shell's.
 
     But for the kind of both, and whether texts are all numbers, it depends on public things alone.
     """

@@ -91,7 +91,7 @@ def check_no_password(source: str) -> None:
 
 
 def name_of(source: str) -> str:
-    """What notes call a source: the name of a file, a sheet or a table, or that it is a query."""
+    """Return the name of a source in notes: a file, a sheet or a table, or that it is a query."""
     if not is_address(source):
         return Path(source).name
     try:
@@ -210,7 +210,7 @@ _WHY_NOT_OPENED = {
     "No such file or directory": "no server answers at this host and port",
     "timeout expired": f"no server answers within {_WAIT} seconds",
 }
-"""What the driver says of a connection that fails, and the same in words that repeat nothing."""
+"""Phrases of a driver about connections that fail, and the same in words that repeat nothing."""
 
 
 def _check_query(found: _Source) -> None:

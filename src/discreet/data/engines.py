@@ -41,7 +41,7 @@ _REASONS = {
     "codec can't decode": _NOT_UTF8,
     "parser stack overflow": "SQLite takes no rule as long as ignoring accents: leave it out, or count a copy of the table as a file",
 }
-"""What engines say of a broken file, and the same in words that quote none of it."""
+"""Phrases of engines about broken files, and the same in words that quote none of it."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ class MadeLabels(tuple[str, ...]):
     missing: str | None
     """The label of missing values; None if they have none."""
     made_of: ClassVar[str]
-    """What the column must hold, in the words of a message."""
+    """The values that the column must hold, in the words of a message."""
     outside: ClassVar[str]
     """Which values have no label, in the words of a message."""
     missing_in_shell: ClassVar[str] = "or CATEGORY behind the rule"
@@ -145,11 +145,11 @@ class DateLabels(MadeLabels):
     period: PeriodRange
     made_of = "dates"
     _types: ClassVar[tuple[type[nw.dtypes.DType], ...]] = (nw.Date, nw.Datetime)
-    """What a column may hold beside text."""
+    """The types that a column may have beside text."""
     _written_like: ClassVar[str] = "2026-11-18"
-    """What dates look like as text, for messages."""
+    """An example of a date as text, for messages."""
     _pattern: ClassVar[str]
-    """What dates look like as text: four digits of the year, then those of the month and of the day, where they are looked at."""
+    """The pattern of a date as text: four digits of the year, then those of the month and of the day, where they are looked at."""
 
     def check_type(self, column: str, dtype: nw.dtypes.DType) -> None:
         """Refuse a column that holds neither dates nor text, and one of moments, whose date depends on a time zone."""

@@ -1,4 +1,4 @@
-"""What is to be counted: columns, declared categories and groups, and where nulls and undeclared values go. All of it is public."""
+"""Counting questions: columns, declared categories and groups, and where nulls and undeclared values go. All of it is public."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -80,7 +80,7 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What `count` may be told beside its first arguments, about a variable and about a table."""
+    """Options of `count` beside its first arguments, about a variable and about a table."""
 
     na_values: Iterable[Hashable]
     mapping: Mapping[Any, Hashable] | None
@@ -93,7 +93,7 @@ class QuestionOptions(TypedDict, total=False):
 
 
 class TableOptions(QuestionOptions, total=False):
-    """What a question may be told about a table."""
+    """Options of a question about a table."""
 
     by: Mapping[str, Iterable[Hashable]] | Groups | None
     impossible: Iterable[tuple[Hashable, ...]]
@@ -108,7 +108,7 @@ def question_of(
     other: Hashable = "error",
     **options: Unpack[TableOptions],
 ) -> "CountingQuestion":
-    """What `discreet.count` is asked, checked."""
+    """Check the arguments of `discreet.count`, and return the question."""
     unknown = options.keys() - TableOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"count() got an unexpected keyword argument {min(unknown)!r}")
@@ -153,7 +153,7 @@ def _is_empty(listed: Any) -> bool:
 
 @dataclass(frozen=True)
 class CountingQuestion:
-    """What is to be counted, and how."""
+    """A question to a source: what is counted, and how."""
 
     column: str
     privacy_id: str | None

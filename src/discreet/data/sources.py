@@ -1,4 +1,4 @@
-"""What can be counted, as one lazy table: tables of any library that narwhals knows, files, databases, and streams of CSV."""
+"""Sources of data as one lazy table: tables of any library that narwhals knows, files, databases, and streams of CSV."""
 
 import os
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""What a reader can conclude from a release: the true counts it allows for, and the posterior that follows."""
+"""Inference from a release: the true counts it allows for, and the posterior that follows."""

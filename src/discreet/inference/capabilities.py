@@ -1,4 +1,4 @@
-"""What can be computed about the releases of a mechanism, found out from public numbers alone: before anything is spent."""
+"""Capabilities: whether readers can compute something about a mechanism's releases, by public numbers, before anything is spent."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from discreet.text import html_fields
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What readers of a mechanism's releases will be able to compute. A text says why something is out of reach; None: it is not."""
+    """The capabilities of readers of a mechanism's releases. A text says why something is out of reach; None: it is not."""
 
     no_noise_aware: str | None
     """Why a release will have no noise-aware posterior: no means and intervals that allow for the noise."""
@@ -43,7 +43,7 @@ class Capabilities:
 
 
 def capabilities(mechanism: Mechanism, prior: Any = None) -> Capabilities:
-    """What can be computed about this mechanism's releases at its size: a function of its public parameters, without any data.
+    """Find out what can be computed about this mechanism's releases at its size, from its public parameters alone.
 
     Args:
         mechanism: any.

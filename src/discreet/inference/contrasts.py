@@ -26,7 +26,7 @@ from discreet.numerics.roots import bracketed
 _SMALL_PANEL_ERROR, _LARGEST_PANEL_ERROR = 1e-12, 1e-10
 """Errors of probabilities: below the first, panels are not made finer; above the second, the law is refused."""
 _FINER_PANELS = (1.0, 2.0, 4.0)
-"""What the lengths of panels are divided by until they are good."""
+"""Divisors of the lengths of panels, tried until they are good."""
 _UNLIKELY = 1e-14
 """Probability of sizes and counts of a group that are left out."""
 _NEWTON_ENDS = 1e-7

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Framed(ABC):
-    """What makes a frame of a library that is asked for."""
+    """The base class of answers that make a frame of a library that is asked for."""
 
     @abstractmethod
     def to_frame(self, library: "Library" = "pandas") -> Any:

@@ -44,7 +44,7 @@ class PublicTotals:
     noisy: Mask
     noise: CellNoise
     log_constant: Floats
-    """What the noise's factors lack to be probabilities, for each group."""
+    """The constant, for each group, that the noise's factors lack to be probabilities."""
 
     def __call__(self, raw: Counts, log_probability: Floats) -> tuple[Floats, Floats]:
         """The log likelihood of each group, and the expected true count of each cell."""

@@ -1,4 +1,4 @@
-"""What the posteriors of one variable and of a table have alike: draws, figures with labels, and intervals that hold together."""
+"""Methods that the posteriors of one variable and of a table share: draws, figures with labels, and intervals that hold together."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from discreet.model.cells import Groups
 from discreet.validation import check_records, check_share
 
 _DATASET_PARTS = ("chain", "draw", "category", "theta", "count", "n")
-"""What a dataset of draws has beside the columns of the groups."""
+"""The parts of a dataset of draws beside the columns of the groups."""
 
 
 class Posterior(FieldsAlone, Reading):

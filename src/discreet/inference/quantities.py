@@ -1,4 +1,4 @@
-"""What is known about a number that two probabilities make: their difference, ratio and odds ratio, as distributions."""
+"""Distributions of a number that two probabilities make: their difference, ratio and odds ratio."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -43,13 +43,13 @@ _SHORTEST_PLACES = 4001
 
 @dataclass(frozen=True, eq=False)
 class Quantity(FieldsAlone):
-    """What is known about one number that two probabilities make: their difference, ratio or odds ratio."""
+    """The distribution of one number that two probabilities make: their difference, ratio or odds ratio."""
 
     name: str
     below: Callable[[Floats], Floats]
     """The probabilities of being at most these; of a ratio's logarithm."""
     ends: tuple[float, float]
-    """What quantiles lie between; of a ratio's logarithm."""
+    """The ends between which quantiles lie; of a ratio, those of its logarithm."""
     moments: Callable[[], tuple[float, float]]
     """Mean and standard deviation, computed when they are asked for."""
     logarithmic: bool = True
@@ -87,12 +87,12 @@ class Quantity(FieldsAlone):
 
     @property
     def support(self) -> tuple[float, float]:
-        """What the number lies between, whatever is known."""
+        """The interval in which the number lies, whatever is known."""
         return (0.0, np.inf) if self.logarithmic else (-1.0, 1.0)
 
     @property
     def alike(self) -> float | None:
-        """What the number is where the two that make it are alike; None for a number that is not made of two."""
+        """The value of the number where the two that make it are alike; None for a number that is not made of two."""
         return {"difference": 0.0, "ratio": 1.0, "odds ratio": 1.0}.get(self.name)
 
     def sf(self, x: ArrayLike) -> Floats:
@@ -235,12 +235,12 @@ class Quantity(FieldsAlone):
 
 @dataclass(frozen=True, eq=False)
 class DrawnQuantity(Quantity):
-    """What is known about a number by draws of it: probabilities have a Monte Carlo error, and its mean may be computed all the same."""
+    """The distribution of a number by draws: probabilities have a Monte Carlo error, and its mean may be computed all the same."""
 
     draw: Callable[[], Floats] = None  # type: ignore[assignment]
     """Makes the draws when they are first asked for."""
     span: tuple[float, float] = (-np.inf, np.inf)
-    """What the number lies between."""
+    """The interval in which the number lies."""
     drawn_moments: bool = False
     """Whether its mean and standard deviation are those of the draws."""
     has_density: bool = True
@@ -258,7 +258,7 @@ class DrawnQuantity(Quantity):
 
     @property
     def support(self) -> tuple[float, float]:
-        """What the number lies between, whatever is known."""
+        """The interval in which the number lies, whatever is known."""
         return self.span
 
     @cached_property
@@ -317,13 +317,13 @@ class DrawnQuantity(Quantity):
 
 
 def nothing(*_: Any) -> Any:
-    """What is not known by a function: draws say it."""
+    """Stand for a function that is not known: draws say it."""
     raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast(FieldsAlone):
-    """What is known about how two probabilities θ₁ and θ₂ differ."""
+    """The joint knowledge of how two probabilities θ₁ and θ₂ differ."""
 
     names: tuple[Hashable, Hashable]
     difference: Quantity

@@ -27,7 +27,7 @@ _LEAST_MASS = 2.0**-40
 
 
 class Reading(ABC):
-    """What is known about a number for each category, or for each group and category.
+    """The posterior of a number for each category, or for each group and category.
 
     Arrays have the axes (groups, categories); one variable has no axis of groups. Intervals and several quantiles have one axis more.
     """
@@ -206,7 +206,7 @@ class Reading(ABC):
         return sides
 
     def _called(self, chosen: Sequence[int]) -> Hashable:
-        """What some categories are called together."""
+        """Return the common name of some categories."""
         return any_of([self.categories[i] for i in chosen])
 
     # --- other numbers ------------------------------------------------------------------------------------------------
@@ -263,11 +263,11 @@ class Reading(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetsOfCategories(FieldsAlone, Reading):
-    """What is known about sets of the categories of another reading, which may overlap, as those of cumulative answers do."""
+    """A reading of sets of another reading's categories, which may overlap, as those of cumulative answers do."""
 
     of: Reading
     labels: tuple[Hashable, ...]
-    """What each set is called."""
+    """The label of each set."""
     sets: tuple[tuple[int, ...], ...]
     """The positions of the categories in each set."""
 
@@ -325,5 +325,5 @@ def inside_of(sets: Sequence[tuple[int, ...]], chosen: Iterable[int]) -> list[in
 
 
 def any_of(labels: Sequence[Hashable]) -> Hashable:
-    """What a set of categories is called: one category by its own label."""
+    """Return the label of a set of categories: one category by its own label."""
     return labels[0] if len(labels) == 1 else " or ".join(map(str, labels))

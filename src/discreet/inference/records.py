@@ -86,7 +86,7 @@ class DifferenceOfShares(ShareOfRecords):
 
 @dataclass(frozen=True, eq=False)
 class RecordContrast:
-    """What is known about how two shares of the records differ."""
+    """The distribution of how two shares of the records differ."""
 
     names: tuple[Hashable, Hashable]
     difference: DifferenceOfShares

@@ -62,7 +62,7 @@ class Outcome:
         return noise.log_likelihoods(self.clamped(n), points)
 
     def log_constant(self, n: int) -> float:
-        """What that lacks."""
+        """Return the constant that the logarithm of the weight lacks."""
         noise = self.mechanism.noise
         return 0.0 if noise is None else log_outcome_constant(noise, self.raw, self.clamped(n))
 
@@ -120,7 +120,7 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
 
 
 def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Counts) -> float:
-    """What the factors of an outcome lack, as a logarithm, where clamped noisy counts are held: the same for all counts."""
+    """Return the logarithm of the constant that the factors of an outcome lack where clamped counts are held: the same for all counts."""
     largest = sys.float_info.max  # a noisy count beyond all floats has a logarithm that is minus infinity, as near as floats come
     floats = [float(z) if abs(z) <= largest else (inf if z > 0 else -inf) for z in map(int, raw)]
     beyond = [(z, float(one)) for z, one in zip(floats, held.tolist(), strict=True) if z != one]

@@ -52,7 +52,7 @@ class RenyiFilter:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent on a dataset in total, or in each period of it."""
+    """The most that may be spent on a dataset in total, or in each period of it."""
 
     dataset: str
     total: Loss
@@ -63,13 +63,13 @@ class Budget:
     filter: RenyiFilter | None = None
     """The rule that is kept besides the plain sum, if the dataset was created with one."""
     neighbours: Relation = Relation.REPLACE_ONE
-    """What the budget hides: that one record (or person) is replaced by another, perhaps within its group alone, or comes or goes."""
+    """The change that the budget hides: one record (or person) is replaced, perhaps within its group alone, or comes or goes."""
     every: Every | None = None
     """The periods that each have this budget, which is then about all rows of one person in one of them. None if it is for all time."""
 
     @property
     def step(self) -> str:
-        """What the budget hides as one step, in words."""
+        """The step that the budget hides, in words."""
         return self.neighbours.of(self.unit, self.every)
 
     @property
@@ -84,7 +84,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a release guarantees, exactly, with None for what it does not say of itself."""
+    """The exact guarantee of a release, with None for what it does not say of itself."""
 
     loss: Loss
     unit: Unit | None = None
@@ -95,13 +95,13 @@ class Promise:
 
 @dataclass(frozen=True)
 class Charge:
-    """What a budget is charged for a release: each of the periods that it reads, if the budget has periods."""
+    """The charge for a release: to each of the periods that it reads, if the budget has periods."""
 
     promise: Promise
     """Of the release, with nothing left open."""
     loss: Loss
     divergence: Fraction | None
-    """What the budget's filter is charged, if it has one."""
+    """The charge to the budget's filter; None if it has none."""
     why: str
     """Why the loss is not the promise's own; empty if it is."""
 
@@ -118,7 +118,7 @@ class Spend:
     """Rises with every spend in the ledger."""
     dataset: str
     loss: Loss
-    """What the budget was charged."""
+    """The loss that the budget was charged."""
     unit: Unit
     note: str
     description: Mapping[str, Any]
@@ -126,20 +126,20 @@ class Spend:
     day: date
     """In UTC. Nothing finer is kept: the time between two spends would tell how long a draw took, which can depend on the data."""
     divergence: Fraction | None = None
-    """What the dataset's filter was charged: a bound on the release's Rényi divergence. None where the dataset has no filter."""
+    """The charge to the dataset's filter: a bound on the release's Rényi divergence. None where the dataset has no filter."""
     guarantee: Loss = field(kw_only=True)
     """The release's own ε and δ, which `neighbours` belongs to."""
     neighbours: Relation = field(kw_only=True)
     request: str | None = field(default=None, kw_only=True)
     """The key of the request that this is for, which is charged once. None if it had none."""
     source: str | None = field(default=None, kw_only=True)
-    """What the records were read from, as whoever spent declared it. None if it was not declared."""
+    """The source of the records, as whoever spent declared it. None if it was not declared."""
     period: PeriodRange | None = field(default=None, kw_only=True)
     """The periods that were read, each of which was charged the loss. None if the budget has no periods."""
 
     @property
     def step(self) -> str:
-        """What the release hides as one step, in words."""
+        """The step that the release hides, in words."""
         return self.neighbours.of(self.unit, None if self.period is None else self.period.every)
 
     @property
@@ -274,14 +274,14 @@ def amount_text(value: Fraction) -> str:
 
 
 class Hides(TypedDict, total=False):
-    """What a budget or a release hides, as a caller says it: see `Ledger.create`."""
+    """Keyword arguments that say what a budget or a release hides: see `Ledger.create`."""
 
     neighbours: str | Relation
     within: Iterable[str]
 
 
 class PurposeWords(TypedDict, total=False):
-    """What a release is for, as a caller says it: see `Ledger.spend`."""
+    """Keyword arguments that say what a release is for: see `Ledger.spend`."""
 
     note: str
     request: str | None
@@ -289,7 +289,7 @@ class PurposeWords(TypedDict, total=False):
 
 
 class SpendWords(PurposeWords, total=False):
-    """What a spend is for and about, as a caller says it: see `Ledger.spend`."""
+    """Keyword arguments that say what a spend is for and about: see `Ledger.spend`."""
 
     description: Mapping[str, Any] | None
     neighbours: str | Relation | None
@@ -298,7 +298,7 @@ class SpendWords(PurposeWords, total=False):
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a spend is for, in public words, checked when it is made."""
+    """The purpose of a spend in public words, checked when it is made."""
 
     note: str = ""
     description: Mapping[str, Any] = field(default_factory=dict)

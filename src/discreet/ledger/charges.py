@@ -1,4 +1,4 @@
-"""What a budget is charged for a release, also where the release's promise is about other neighbours (docs/howto/ledger.md)."""
+"""Charges to a budget for a release, also where the release's promise is about other neighbours (docs/howto/ledger.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -86,7 +86,7 @@ _WHY_TWO = {
 
 
 def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
-    """What a release with this promise costs; BudgetError if no amount covers it. It is a function of public values alone.
+    """Return the cost of a release with this promise, by public values alone; BudgetError if no amount covers it.
 
     What the promise does not say of itself, it is taken to have from the budget. With the mechanism, a filter may be charged less.
     """
@@ -104,7 +104,7 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
 
 
 def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | None"]]) -> Charge:
-    """What several releases cost together: the sum of what each costs.
+    """Return the cost of several releases together: the sum of what each costs.
 
     Where all promises are about the same neighbours their sum is promised too; otherwise what is charged is, about the budget's own.
     """
@@ -124,7 +124,7 @@ def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | N
 
 
 def exact_promise(prepared: "Prepared | Release") -> Promise:
-    """What a release that was prepared or drawn guarantees, with the exact ε of its mechanism where a proof promises just that."""
+    """Return the guarantee of a release that was prepared or drawn, with its mechanism's exact ε where a proof promises just that."""
     guarantee, epsilon = prepared.guarantee, prepared.mechanism.epsilon
     is_exact = guarantee.basis == "proof" and not guarantee.delta and guarantee.epsilon == rounded_up(epsilon)
     return replace(checked_promise(guarantee, 0), loss=Loss(epsilon)) if is_exact else checked_promise(guarantee, 0)
@@ -136,7 +136,7 @@ def why_more(budget: Budget, line: Spend) -> str:
 
 
 def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction:
-    """What a filter of this order is charged: by the mechanism's own laws where they are known and can be listed."""
+    """Return the charge to a filter of this order: by the mechanism's own laws where they are known and can be listed."""
     from discreet.ledger.filters import largest_divergence, mechanism_divergence
 
     charged = largest_divergence(loss.epsilon, order)
@@ -144,7 +144,7 @@ def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fr
 
 
 def second_budget_words(others: Sequence[str]) -> str | None:
-    """What is to be said of a source that was charged to these other datasets; None if there are none."""
+    """Return the warning about a source that was charged to these other datasets; None if there are none."""
     if not others:
         return None
     more = f" and {len(others) - _NAMED_DATASETS:,} more" if len(others) > _NAMED_DATASETS else ""

@@ -125,7 +125,7 @@ def shown_location(location: str) -> str:
 
 
 HIDDEN = "***"
-"""What stands for a password."""
+"""The text that stands for a password."""
 
 
 def _is_meant_for_a_url(location: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a ledger says of a release beside its amounts: its mechanism's public description, and the mechanism that is made of it again."""
+"""Public descriptions of mechanisms in a ledger, and the mechanism that is made of one again."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -257,7 +257,7 @@ class Ledger:
             return History(_history(connection, self._known(connection, dataset)))
 
     def spent(self, dataset: str, period: str | None = None) -> Loss:
-        """What has been spent on a dataset, or in one of its periods, by basic composition.
+        """Return what has been spent on a dataset, or in one of its periods, by basic composition.
 
         Where each period has a budget and none is named, it is what someone may have lost who was there in all that were charged.
         """
@@ -284,7 +284,7 @@ class Ledger:
             return None if row is None else spend_of(cast("Mapping[str, Any]", row))
 
     def statement(self, dataset: str, *, latest: int | None = None, period: str | None = None) -> Statement:
-        """What has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them.
+        """Return what has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them.
 
         Where each period has a budget, it is about the one that is named or, of several, about that with the least left.
         """
@@ -375,7 +375,7 @@ class Ledger:
         return LedgerError(f"the ledger {self._where!r} could not be used: {reason}; do not release")
 
     def _reason(self, error: Exception) -> str:
-        """What a database says, in one line that quotes no row."""
+        """Return the reason that a database gives, in one line that quotes no row."""
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         if "locked" in reason or "lock timeout" in reason:
             return f"another process has held it for more than {self._timeout:g} seconds"

@@ -66,7 +66,7 @@ def look_alike(one: str, other: str) -> bool:
 
 
 def _looks(text: str) -> tuple[str, str]:
-    """What is compared of a name: its letters without case and accents, and their shapes."""
+    """Return two forms of a name to compare: its letters without case and accents, and their shapes."""
     bare = _DASH.sub("-", _DROPPED.sub("", normalize("NFKD", cleaned(text))))
     bare = "".join(map(_plain, normalize("NFC", " ".join(bare.split()))))
     return bare.casefold(), bare.translate(_SHAPES).casefold()

@@ -1,4 +1,4 @@
-"""What has been charged to a dataset and what is left of its budget, from sums that the database makes, however many spends there are."""
+"""The sum charged to a dataset and what is left of its budget, from sums that the database makes, however many spends there are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Amount = tuple[Loss, Fraction | None, PeriodRange | None, int]
-"""What a spend was charged, what its dataset's filter was, the periods that were, and how many such spends there are."""
+"""The charge of a spend, the charge to its dataset's filter, the periods that were charged, and how many such spends there are."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Statement:
     spent: Loss
     """By the plain sum."""
     divergence: Fraction | None
-    """What has been charged to the filter; None if there is none."""
+    """The sum charged to the filter; None if there is none."""
     latest: tuple[Spend, ...]
     period: PeriodRange | None = None
     """The period that it is about. None if the budget has no periods, or if nothing was charged to any."""
@@ -46,13 +46,13 @@ class Statement:
 
     @property
     def lost(self) -> Loss:
-        """What those protected may have lost: the plain sum or, if that is beyond it, what the filter keeps to."""
+        """The most that those protected may have lost: the plain sum or, if that is beyond it, what the filter keeps to."""
         total = self.budget.total
         return self.spent if self.budget.filter is None else Loss(min(self.spent.epsilon, total.epsilon), total.delta)
 
     @property
     def left(self) -> Loss:
-        """What is left by the plain sum. Where there is a filter it may be below 0."""
+        """The rest of the budget by the plain sum. Where there is a filter it may be below 0."""
         return Loss(self.budget.total.epsilon - self.spent.epsilon, self.budget.total.delta - self.spent.delta)
 
     @property
@@ -77,7 +77,7 @@ class Statement:
 
 
 def amounts_of(lines: Iterable[Spend]) -> list[Amount]:
-    """What these spends were charged, one by one."""
+    """Return what these spends were charged, one by one."""
     return [(line.loss, line.divergence, line.period, 1) for line in lines]
 
 
@@ -128,7 +128,7 @@ def _plus(statement: Statement, amount: Amount) -> Statement:
 
 
 def charged_amounts(connection: "Connection", dataset: str | None = None, newest: int | None = None) -> dict[str, list[Amount]]:
-    """What was charged, by dataset: the same amounts are counted by the database. Up to the spend of this number, if one is given."""
+    """Return what was charged, by dataset, with equal amounts counted by the database; up to the spend of this number, if given."""
     from sqlalchemy import func
 
     names = "dataset", "epsilon", "delta", "divergence", "period"

@@ -1,4 +1,4 @@
-"""What mechanisms are, the built-in ones by their names, and `mechanism()`, which finds one by any of its names."""
+"""Mechanisms: the base class, the built-in ones by their names, and `mechanism()`, which finds one by any of its names."""
 
 from typing import Any
 

@@ -42,7 +42,7 @@ _MOST_MOVES = 16
 _MOVE_LENGTHS = 8
 """Lengths of such moves."""
 _SCALES = np.array([0.5, 0.7, 0.85, 1.0, 1.2])
-"""What the medians of more categories are multiplied by."""
+"""Factors for the medians where there are more categories."""
 _TABLED_COUNTS, _KEPT_TABLES = (1 << 9, 1 << 12), 8
 """Counts and totals up to which gaps come from tables, and how many of those are kept."""
 
@@ -51,7 +51,7 @@ _TABLED_COUNTS, _KEPT_TABLES = (1 << 9, 1 << 12), 8
 
 
 _ITSELF, _EACH = 150_000.0, 25.0
-"""What a search takes beside the distances, and for each node that a category may have, in distances."""
+"""The cost of a search beside its distances, and for each node that a category may have, in distances."""
 
 
 # --- the report ---------------------------------------------------------------------------------------------------------

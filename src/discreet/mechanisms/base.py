@@ -1,4 +1,4 @@
-"""What every mechanism is: public parameters, a law over raw outcomes given private counts, and a report (docs/explain/mechanisms.md).
+"""The base class of mechanisms: public parameters, a law over raw outcomes given counts, and a report (docs/explain/mechanisms.md).
 
 A mechanism draws a *raw* outcome, integers whose law the proof is about, and *reports* counts, a fixed public function of it. Laws,
 likelihoods and later inference are about the raw outcome. `law` and `simulate` are for study; only `release` may be published.
@@ -147,7 +147,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         return NO_GUARANTEE
 
     def _by_proof(self) -> Guarantee:
-        """What a mechanism with a proof for its ε claims."""
+        """Return the claim of a mechanism with a proof for its ε."""
         return Guarantee(rounded_up(self.epsilon), 0.0, "proof", neighbours=self.space.relation, theorem=self._theorem)
 
     @property
@@ -178,7 +178,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def title(self) -> str:
-        """What it is called, with its wrappers: a name that `mechanism()` reads."""
+        """The mechanism's name with its wrappers, as `mechanism()` reads it."""
         return _title(*self._described())
 
     def __repr__(self) -> str:

@@ -48,9 +48,9 @@ _STEEPEST_TILT = 200.0
 # --- what a search costs, by public numbers alone ---------------------------------------------------------------------
 
 _PASSES = 12.0
-"""What the search for three or more categories does with each node, in distances."""
+"""The cost for each node of the search for three or more categories, in distances."""
 _NODE_SETS = 40.0
-"""What the search for two categories does with all nodes away from one place, in distances for each."""
+"""The cost for all nodes away from one place of the search for two categories, in distances for each."""
 
 
 def _category_nodes(prior: Prior, n: int) -> float:

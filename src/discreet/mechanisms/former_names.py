@@ -1,4 +1,4 @@
-"""What a mechanism called without an underscore until version 0.3: it answers for one version, with a DeprecationWarning.
+"""Former names of a mechanism's methods, without an underscore until version 0.3: they answer for one version, with a notice.
 
 What a user calls has kept its name. What a class gives and the library asks for begins with an underscore, as in `scipy.stats`.
 A class that gives something under its former name is refused: it would have the law of the built-in class, and not its own.
@@ -17,7 +17,7 @@ _FORMER = frozenset(
     | {"by_proof", "check_labels", "check_single", "checked", "described", "mean_errors", "options", "recorded", "table", "time_quantum"}
     | {"affected", "beta", "beta_ball", "is_fair", "loss", "noised", "rate", "rate_ball", "scale"}
 )
-"""What a mechanism may be asked for under its former name, and no class may give."""
+"""Names by which a mechanism may still be asked, and which no class may give."""
 
 
 class FormerNames:

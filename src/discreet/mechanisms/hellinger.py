@@ -61,7 +61,7 @@ def _factor(value: Number) -> Fraction:
 
 @define(frozen=True, slots=False, repr=False)
 class Exponential(Mechanism[tuple[int, ...]]):
-    """What the four share. A candidate is its own report.
+    """The base class of the four exponential mechanisms, whose candidates are their own reports.
 
     A public `factor` other than 1 multiplies the exponent. No proof covers that, so the guarantee is computed: ε if the certified loss of
     this configuration is at most ε. `Calibrated` finds the largest such factor.
@@ -87,7 +87,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     @property
     def _loss_factor(self) -> Fraction:
-        """What ε is divided by, besides Δ: 2, for the weight and for the normaliser."""
+        """The number that divides ε besides Δ: 2, for the weight and for the normaliser."""
         return Fraction(2)
 
     @property

@@ -47,7 +47,7 @@ class LaplaceNoise(IndependentNoise):
 
     @property
     def offset(self) -> float:
-        """What is added before the floor is taken."""
+        """The number added before the floor is taken."""
         return 0.0 if self.rounding == "floor" else 0.5
 
     def log_factor(self, difference: Floats) -> Floats:

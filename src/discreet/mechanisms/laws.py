@@ -11,7 +11,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 
 _LISTED_ERROR = 2.0**-40
-"""What the log probabilities of a listed law are taken to be right to, unless the law says better."""
+"""The error to which the log probabilities of a listed law are taken to be right, unless the law says better."""
 
 
 @frozen(eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""What an exponential mechanism's outcome says about every dataset: `P(z | x) = e^(-c(x) H(x, z)) / Z(x)` (docs/proofs/inference.md).
+"""The likelihood of an exponential mechanism's outcome: `P(z | x) = e^(-c(x) H(x, z)) / Z(x)` for every x (docs/proofs/inference.md).
 
 The normaliser `Z(x) = Σ_r e^(-c(x) H(x, r))` is a sum over all candidates, for each dataset x. With three or more categories that is for
 `product_sums`.

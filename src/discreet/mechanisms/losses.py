@@ -20,7 +20,7 @@ from discreet.mechanisms.laws import ListedLaw
 from discreet.model.datasets import Space, candidate_count, check_outcomes
 
 _PAIR_ITSELF = 1_000
-"""What a pair of datasets costs beside the probabilities that are compared."""
+"""The cost of a pair of datasets beside the probabilities that are compared."""
 ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities of loss atoms: a few dozen roundings, with room to spare."""
 PROFILE_PASSES = 8

@@ -53,7 +53,7 @@ class CellNoise(ABC):
         """One cell's factor of the likelihood, up to a constant, given the noisy count less the true one."""
 
     def log_constant(self, cells: int) -> float:  # noqa: ARG002
-        """What the factors of a block of so many cells lack together to be a probability, as a logarithm."""
+        """Return the logarithm of what the factors of a block of so many cells lack together to be a probability."""
         return 0.0
 
     @abstractmethod
@@ -61,12 +61,12 @@ class CellNoise(ABC):
         """The least and the largest noise of the sum of so many cells of a block of cells, but for at most `tail` beyond either."""
 
     def observed(self, raw: Counts, k: int) -> list[Count]:
-        """What a raw outcome says about each of k true counts: nothing about one without noise of its own."""
+        """Return the observation of each of k true counts in a raw outcome: of nothing for one without noise of its own."""
         seen = [Count([self.observation(z)]) for z in raw[: self.cells].tolist()]
         return seen + [Count()] * (k - len(seen))
 
     def observation(self, z: int) -> Observation:
-        """What an outcome of one cell says about its true count."""
+        """Return the observation of a true count in an outcome of one cell."""
         return Noisy(self, z, self.curvature)
 
     def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:

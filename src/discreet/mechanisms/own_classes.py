@@ -1,4 +1,4 @@
-"""What is asked of a class of somebody else's when it is defined: a free name, and a promise of its own where its law is its own."""
+"""Checks of a user's class when it is defined: a free name, and a promise of its own where its law is its own."""
 
 from inspect import get_annotations
 
@@ -6,7 +6,7 @@ from discreet.errors import InvalidInputError
 
 _RESERVED = frozenset({"remapped", "calibrated"})
 _FREE = frozenset({"_names", "_look", "_own_report", "_draw_seconds", "_warm_up", "_abc_impl"})
-"""What a class may give anew under the promise of the class it inherits from: none of it sees private counts or decides what is drawn."""
+"""Names that a class may give anew under an inherited promise: none of them sees private counts or decides what is drawn."""
 _HOOKS = frozenset({"__getattribute__", "__attrs_post_init__"})
 """The names with two underscores that a promise is about."""
 
@@ -17,12 +17,12 @@ def given(base: type) -> frozenset[str]:
 
 
 def built_in_names(cls: type) -> frozenset[str]:
-    """What the built-in classes give that a class inherits from."""
+    """Return the names that a class inherits from the built-in classes."""
     return frozenset().union(*(given(base) for base in cls.__mro__ if is_built_in(base)))
 
 
 def law_names(cls: type) -> frozenset[str]:
-    """What a promise is about: all that built-in classes give but `_FREE` and the promise. Whoever gives one anew promises anew."""
+    """Return the names that a promise is about: all of the built-in classes but `_FREE` and the promise itself."""
     plain = frozenset(name for name in built_in_names(cls) if not name.startswith("__"))
     return (plain - _FREE - {"_claim", "guarantee"}) | _HOOKS
 

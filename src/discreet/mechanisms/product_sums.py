@@ -37,11 +37,11 @@ _WEIGHTED_TOGETHER = 1 << 15
 _FAR_GAPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Gaps, -ln A_i, beyond which a candidate may count as far."""
 _FACTOR_WORK, _TRANSFORM_WORK = 0.15, 1.5
-"""What a factor of a frequency takes, compared with a candidate that is gone through, and what a value takes that is transformed."""
+"""The cost of a factor of a frequency, compared with a candidate that is gone through, and of a value that is transformed."""
 
 
 def in_pieces(sums: Callable[[Counts, Floats], Floats], datasets: Counts, rates: Floats, tell: Tell) -> Floats:
-    """What a function of datasets, one a row, and their rates gives: a piece of them at a time, in threads."""
+    """Evaluate a function of datasets, one a row, and their rates, a piece at a time, in threads."""
     pieces = [slice(start, start + PIECE) for start in range(0, len(datasets), PIECE)]
     total = np.empty(len(datasets))
     pool = ThreadPoolExecutor(THREADS)
@@ -219,7 +219,7 @@ def _halves(rows: Sequence[Floats]) -> tuple[_SumPart, _SumPart]:
 
 
 def _shares(first: _SumPart, rest: _SumPart, total: int) -> range:
-    """What a total may leave to the first of two parts."""
+    """Return the numbers of records that a total may leave to the first of two parts."""
     return range(max(0, total - rest.largest), min(total, first.largest) + 1)
 
 

@@ -74,7 +74,7 @@ class MetricExponential(Mechanism[tuple[int, ...]]):
 
     @cached_property
     def _scales(self) -> Floats:
-        """What the score is divided by, for every candidate as the dataset."""
+        """Return the divisor of the score, for every candidate as the dataset."""
         points, distance = self._table
         apart = self.space.relation.distance(points[:, None, :], points)
         local = np.array([np.abs(distance[near == 1] - row).max() for near, row in zip(apart, distance, strict=True)])

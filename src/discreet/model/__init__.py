@@ -1,1 +1,1 @@
-"""What is modelled: datasets and how they differ, Dirichlet posteriors, distances between them and their sensitivities."""
+"""The model: datasets and how they differ, Dirichlet posteriors, distances between them and their sensitivities."""

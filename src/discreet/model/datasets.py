@@ -102,7 +102,7 @@ class Relation:
         return f"{self.step} within {json.dumps(self.within, ensure_ascii=False)}" if self.within else self.step
 
     def of(self, unit: str, every: str | None = None) -> str:
-        """What a step changes, in words: "replace one record", "replace one person in one month within region and sex"."""
+        """Describe a step in words: "replace one record", "replace one person in one month within region and sex"."""
         return f"{self.step} {unit}" + (f" in one {every}" if every else "") + (f" within {self.columns}" if self.within else "")
 
     @property

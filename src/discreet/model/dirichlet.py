@@ -362,7 +362,7 @@ class Beta(_Conjugate):
 
 
 Prior = Dirichlet | Beta
-"""What is believed of the categories' probabilities before there are data."""
+"""The belief about the categories' probabilities before there are data."""
 
 
 @dataclass(frozen=True)

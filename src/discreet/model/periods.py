@@ -145,7 +145,7 @@ def _day(every: Every, number: int) -> date:
 
 
 def _order(every: Every, first: date, last: date) -> str:
-    """What is wrong with two ends that are in the wrong order, or the same."""
+    """Return the message about two ends that are in the wrong order, or the same."""
     return (
         f"has two ends, the earlier one first, such as 2026-01..2026-03; got {_UP_TO.join(_spelt(every, day) for day in (first, last))!r}"
     )

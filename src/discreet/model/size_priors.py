@@ -1,4 +1,4 @@
-"""What a reader believes about a private number of records before seeing a release: a log weight for every n = 0, 1, 2, ..."""
+"""A reader's belief about a private number of records before seeing a release: a log weight for every n = 0, 1, 2, ..."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

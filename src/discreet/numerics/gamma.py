@@ -81,7 +81,7 @@ middle of places add up to sums over all counts, as long as a law is wider than 
 
 
 def _remainder(z: Floats) -> Floats:
-    """What Stirling's series adds to (z - ½) ln z - z + ½ ln 2π."""
+    """Return the sum that Stirling's series adds to (z - ½) ln z - z + ½ ln 2π."""
     inverse = 1.0 / z
     square = inverse * inverse
     total = np.zeros_like(z)

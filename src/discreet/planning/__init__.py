@@ -1,1 +1,1 @@
-"""What a release will be worth before anything is drawn: widths of intervals, every mechanism side by side, and plans."""
+"""Planning before anything is drawn: widths of intervals, every mechanism side by side, and plans."""

@@ -61,7 +61,7 @@ class ComparisonRow:
 
     mechanism: str
     guarantee: Guarantee | None = None
-    """What it promises; like all that follows, None where it cannot be had at this size."""
+    """The promise of the mechanism; like all that follows, None where it cannot be had at this size."""
     width: ExpectedWidth | None = None
     """The expected width of the 95 % intervals that readers compute from a release, averaged over the categories."""
     loss: float | None = None
@@ -94,7 +94,7 @@ class Comparison:
     plain: ExpectedWidth
     """The expected width of the 95 % intervals without privacy."""
     public: Public = "total"
-    """What is public beside the categories: n, or nothing."""
+    """The part of the data that is public beside the categories: n, or nothing."""
 
     @property
     def relation(self) -> Relation:

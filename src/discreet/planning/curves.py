@@ -27,7 +27,7 @@ class WidthCurve:
 
     mechanism: str
     across: Literal["epsilon", "n"]
-    """What the widths are given against."""
+    """The quantity against which the widths are given."""
     at: tuple[Fraction | int, ...]
     """Its values."""
     given: Fraction | int
@@ -58,7 +58,7 @@ class WidthCurve:
 
     @property
     def caption(self) -> str:
-        """What all rows have in common."""
+        """The words that all rows have in common."""
         return f"{self.mechanism}, {_SYMBOLS[self.given_name]} = {_written(self.given)}: width of the 95 % intervals in points"
 
     def __str__(self) -> str:

@@ -67,7 +67,7 @@ class ExpectedWidth(ComputedFloat):
 
 @dataclass(frozen=True)
 class Believed:
-    """What data are expected: n records, with the prior's predictive or with guessed shares."""
+    """The expectation about the data: n records, with the prior's predictive or with guessed shares."""
 
     prior: Dirichlet | Beta
     n: int

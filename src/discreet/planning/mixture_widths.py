@@ -141,7 +141,7 @@ def _large(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats]:
 
 
 def _standardised(a: Floats, b: Floats, t: Floats) -> Floats:
-    """What the normal distribution function is taken of: Peizer and Pratt's formula, or (t - mean)/deviation for huge parameters."""
+    """Return the argument of the normal distribution function: Peizer and Pratt's, or (t - mean)/deviation for huge parameters."""
     total, s, r, q = a + b - 1.0, np.maximum(b - 0.5, 1e-9), np.maximum(a - 0.5, 1e-9), 1.0 - t
     difference = np.where(a < b, total * t - r, s - total * q)  # the same but for rounding errors
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -47,7 +47,7 @@ class NoiseWidth:
 
     @property
     def sentence(self) -> str:
-        """What a manager wants to know."""
+        """The plan in one sentence for a manager."""
         return (
             f"With ε = {float(self.epsilon):g} the intervals by the noise alone of shares of these {self.n:,} records will be "
             f"{points(self.width)} points wide, whatever the data are. There is no sampling error: without privacy they would be known."

@@ -243,7 +243,7 @@ class _Planes:
     most: int
     """Totals at most that stand for all."""
     outer: float
-    """What is left out at either end of the tilted law of a count, which is not its posterior law where there are several rungs."""
+    """The probability left out at either end of the tilted law of a count, which is not its posterior law where there are several rungs."""
 
     @cached_property
     def totals(self) -> tuple[Counts, Floats]:

@@ -24,7 +24,7 @@ from discreet.validation import Number, Public, check_positive, check_public, ch
 
 @dataclass(frozen=True)
 class Plan:
-    """What a target error asks for."""
+    """A plan for a target error."""
 
     mechanism: str
     target_error: float
@@ -36,7 +36,7 @@ class Plan:
     sought: Literal["epsilon", "n"]
     """Which of the two was looked for; the other was given."""
     public: Public = "total"
-    """What is public beside the categories: n, or nothing; then n is a guess."""
+    """The part of the data that is public beside the categories: n, or nothing; then n is a guess."""
 
     @property
     def choice(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.validation import Public
 
 PROMISES: "tuple[Public, ...]" = ("sizes", "total", "nothing")
-"""What may be public about the data of a table: the sizes of its groups, their total, or nothing."""
+"""The choices of what is public about the data of a table: the sizes of its groups, their total, or nothing."""
 _MOST_SIZES = 40
 """Different sizes of groups, each of which takes about a second."""
 
@@ -47,7 +47,7 @@ class TableWidths:
 
     @property
     def caption(self) -> str:
-        """What the widths are of."""
+        """The subject of the widths."""
         return f"Expected width of the 95 % intervals, in points: n = {self.n:,}, ε = {float(self.epsilon):g}"
 
     def cells(self) -> tuple[list[str], list[list[str]]]:

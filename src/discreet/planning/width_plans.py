@@ -22,7 +22,7 @@ _EXACT_DIGITS, _SIMULATED_DIGITS = 3, 2
 SEARCHED = 0.4
 """A search, and each point of a curve, simulates so much less than the width that is given in the end."""
 _LOOKED_AT = 0.15
-"""What n and ε give is simulated with so much less, so that it answers while someone moves a slider; it says how far it may be off."""
+"""The precision, against that of a search, of the simulation for a given n and ε: it answers while someone moves a slider."""
 _SMALLEST_EPSILON, _LARGEST_EPSILON, _EPSILON_STEP = Fraction(1, 10**9), Fraction(50), 6
 _RECORDS_STEP = 4
 _GUESSES = 6
@@ -36,11 +36,11 @@ _RESOLVED = 1e-4
 
 @dataclass(frozen=True)
 class WidthPlan:
-    """What a target width of the published 95 % intervals asks for."""
+    """A plan for a target width of the published 95 % intervals."""
 
     mechanism: str
     goal: Literal["width", "price"] | None
-    """What was asked for: a width, or how many times as wide as without privacy the intervals may be; None if n and ε were given."""
+    """The goal: a width, or how many times as wide as without privacy the intervals may be; None if n and ε were given."""
     target: float | None
     n: int
     epsilon: Fraction
@@ -57,7 +57,7 @@ class WidthPlan:
     expect: tuple[float, ...] | None = None
     """Guessed shares; None: data come from the prior predictive."""
     public: Public = "total"
-    """What is public beside the categories: n, or nothing; then n is a guess."""
+    """The part of the data that is public beside the categories: n, or nothing; then n is a guess."""
 
     @property
     def noise_alone(self) -> float:
@@ -71,7 +71,7 @@ class WidthPlan:
 
     @property
     def sentence(self) -> str:
-        """What a manager wants to know."""
+        """The plan in one sentence for a manager."""
         records = f"{self.n:,} records" + (" (a guess)" if self.public == "nothing" and self.sought != "n" else "")
         kind = "intervals" if self.over == "average" else "widest intervals"
         return (
@@ -242,7 +242,7 @@ def _allowing(level: Fraction, width: ExpectedWidth, wanted: float, plain: float
 
 
 def _too_narrow(ask: WidthQuestion, wanted: float, plain: ExpectedWidth, n: int) -> str:
-    """What to do about a width that there would not be without privacy either."""
+    """Return the advice about a width that there would not be without privacy either."""
     prior, guess, width = float(ask.prior.concentration.sum()), float(n), float(plain)
     for _ in range(_GUESSES):  # the square of a width is about one over the records and those that the prior stands for
         guess = max((prior + guess) * (width / wanted) ** 2 - prior, 1.0)

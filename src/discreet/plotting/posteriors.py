@@ -47,7 +47,7 @@ _LEGEND_WORDS = {
     _AWARE: "noise-aware: allows for the noise that protects people",
     _REPORTED: "as reported: takes the noisy counts at face value, so it is too narrow",
 }
-"""What stands in a legend that has room for it."""
+"""Words of a legend that has room for them."""
 _NO_INTERVAL = "as reported; no interval that allows for the noise"
 TALLEST = 40.0
 """Inches: more rows of a picture are no longer read, and a picture has a largest size."""
@@ -158,7 +158,7 @@ def _height(release: "Release") -> float:
 
 
 def _finish(ax: "Axes") -> None:
-    """What axes of our own have besides: percentages, and a legend that says more and covers nothing."""
+    """Finish axes of our own: percentages, and a legend that says more and covers nothing."""
     for line in ax.get_lines():
         line.set_label(_LEGEND_WORDS.get(str(line.get_label()), str(line.get_label())))
     percentages(ax)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["content_of"]
 
 _OMITTED_METADATA: Mapping[str, str] = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
-"""What Matplotlib writes into a file of each kind unless it is told not to: the time, or its own version.
+"""Metadata that Matplotlib writes into a file of each kind unless it is told not to: the time, or its own version.
 
 How long a draw takes may depend on the data, so no file says when it was written. Of PostScript Matplotlib always writes the time.
 """

@@ -53,7 +53,7 @@ INK = "#1b1e23"
 PAPER = "#fdfdfd"
 """The inside of hollow markers."""
 QUIET = "#57606a"
-"""What takes noisy counts at face value, and lines of reference."""
+"""The colour of noisy counts at face value, and of lines of reference."""
 RULE = "#d5dae0"
 """Lines of a grid."""
 ESTIMATE = "#0b5fa5"
@@ -120,7 +120,7 @@ ON_DARK: Mapping[str, str] = {
     "#af9304": "#e3f14e",
     "#a0395b": "#c395a9",
 }
-"""What the colours become on a dark page, where `INK` becomes the page's own light one."""
+"""Colours on a dark page, by the colours that they replace; there `INK` becomes the page's own light one."""
 
 _OTHER = MarkStyle(*Mechanism._look)
 _REMAPPED = "Remapped("

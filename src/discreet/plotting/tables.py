@@ -62,7 +62,7 @@ _FARTHEST_RATIO = 1e6
 
 @dataclass(frozen=True, eq=False)
 class GroupRows:
-    """What a dot plot shows: a row for each group, with its mean, or its median, and its interval."""
+    """The rows of a dot plot: for each group its mean, or its median, and its interval."""
 
     labels: Sequence[str]
     mean: "Floats"
@@ -108,7 +108,7 @@ def _height(labels: Sequence[str], more: float = 1.5) -> float:
 
 
 class _Shares:
-    """What is drawn of a table: means and intervals of the groups that fit, and in how many a category occurs."""
+    """The means and intervals of the groups of a table that fit, and in how many a category occurs."""
 
     def __init__(self, posterior: "TablePosterior", mass: float, release: "Release | None" = None) -> None:
         self.release, self.mass, self.cells = release, mass, posterior.cells
@@ -151,13 +151,13 @@ class _Shares:
 
     @property
     def meaning(self) -> str:
-        """What dots and lines are."""
+        """The meaning of dots and lines."""
         if self.inner is None:
             return f"mean and {100.0 * self.mass:g} % interval"
         return f"mean, {100.0 * _INNER:g} % interval (thick) and {100.0 * self.mass:g} % interval"
 
     def title(self, variable: str | None, otherwise: str, drawn: int, groups: int, sort: "Sort" = "mean") -> str:
-        """What was asked, in how many groups, and who is protected how."""
+        """Return the title: the question, the number of groups, and who is protected how."""
         name = named(variable)
         asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
         columns = " and ".join(drawn_label(column) for column in self.cells.groups.columns)

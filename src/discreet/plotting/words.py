@@ -46,7 +46,7 @@ def group_label(group: Hashable) -> str:
 
 
 def title_of_contrasts(category: Hashable, reference: Hashable) -> str:
-    """What a forest plot of all groups against this one is about."""
+    """Return the title of a forest plot of all groups against this one."""
     return f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference."
 
 
@@ -56,7 +56,7 @@ def named(variable: str | None) -> str | None:
 
 
 def heading(release: "Release", question: str) -> str:
-    """What the picture answers, below the title of the record if it has one, and from whom and under which promise it is known."""
+    """Return a picture's heading: the question below the record's title, if it has one, and the source and promise of the answer."""
     title = named(None if release.about is None else release.about.title)
     return "\n".join([*([] if title is None else [title]), question, known(release)])
 

@@ -1,4 +1,4 @@
-"""What a record says about itself, in words: its title, its source, and how records were counted."""
+"""Words of a record about itself: its title, its source, and how records were counted."""
 
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _LONGEST_VALUE = 60
 
 
 def about_lines(found: "Release", hint: str = "") -> Lines:
-    """What a record says about itself, each after its name; `hint` is put after the words about rows that are records."""
+    """Return a record's words about itself, each after its name; `hint` is put after the words about rows that are records."""
     from discreet.record.about import PUBLIC_WORDS
 
     if found.about is None:
@@ -43,7 +43,7 @@ def counted_words(found: "Release", hint: str = "") -> str | None:
 
 
 def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
-    """What one of those counted is."""
+    """Describe the unit of those counted."""
     if rule.weight is not None:
         return f"each row as many times as {rule.weight!r} says: a record is one unit of its weight"
     if rule.one_row_per_person:

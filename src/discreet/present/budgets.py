@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def hidden(budget: "Budget") -> str:
-    """What a budget hides, and what it does not."""
+    """Describe what a budget hides, and what it does not."""
     from discreet.model.datasets import Relation
 
     neighbours, during = budget.neighbours, "" if budget.every is None else f" in one {budget.every}"
@@ -23,7 +23,7 @@ def hidden(budget: "Budget") -> str:
 
 
 def staying(budget: "Budget", periods: "Sequence[Statement]") -> str:
-    """What someone may have lost who was there in all periods that were charged."""
+    """Describe the loss of someone who was there in all periods that were charged."""
     from discreet.ledger.budgets import composed
 
     many = f"the one {budget.every} that was" if len(periods) == 1 else f"all {len(periods):,} {budget.every}s that were"
@@ -31,12 +31,12 @@ def staying(budget: "Budget", periods: "Sequence[Statement]") -> str:
 
 
 def left_words(left: "Loss", budget: "Budget") -> str:
-    """What is left of a budget; a filter says it of one release, since several small ones are charged less."""
+    """Describe the rest of a budget; a filter says it of one release, since several small ones are charged less."""
     return str(left) if budget.filter is None else f"{left} in one release"
 
 
 def left_of(statement: "Statement") -> str:
-    """What is left of the budget of a statement."""
+    """Describe the rest of the budget of a statement."""
     return left_words(statement.remaining, statement.budget)
 
 

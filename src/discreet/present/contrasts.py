@@ -21,7 +21,7 @@ QUANTITIES = ("difference", "ratio", "odds_ratio")
 
 
 def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
-    """What is known of a contrast: of shares of the records their difference alone."""
+    """Return the quantities of a contrast: of shares of the records their difference alone."""
     return [name for name in QUANTITIES if hasattr(compared, name)]
 
 

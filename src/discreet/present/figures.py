@@ -136,7 +136,7 @@ class CellFigures:
         return dict(zip(("mean", "low", "high"), self.at(place) or (None,) * 3, strict=True))
 
     def caution(self, cells: "Cells", noise: NoiseIntervals) -> str | None:
-        """What is to be said where the prior moves shares out of the intervals of the noise."""
+        """Return the warning where the prior moves shares out of the intervals of the noise."""
         if noise.ends is None or self.mean is None:
             return None
         groups = [", ".join(map(str, cells.groups.key(group))) for group in range(len(cells.groups))]

@@ -75,7 +75,7 @@ class NoiseIntervals:
         return dict(zip(names, (None, None) if self.ends is None else map(_number, self.ends[place].tolist()), strict=False))
 
     def fields(self, none: float | None) -> dict[str, Any]:
-        """What is said once about all of them as fields: the probability that there are no records, and why there are no intervals."""
+        """Return the fields said once about all cells: the probability that there are no records, and why there are no intervals."""
         return {"no_records": none, "noise_not_available": self.reason} if self.wanted else {}
 
     def words(self, places: Sequence[tuple[int, int]], blank: str = " ") -> list[tuple[str, ...]]:
@@ -105,7 +105,7 @@ def whose(found: "Release", about: "SharesOf") -> str:
 
 
 def given_any(found: "Release", none: float | None) -> str:
-    """What shares of the records are given, where their number is private: that there are any; with the probability of none."""
+    """Describe the condition of shares of a private number of records: that there are any; with the probability of none."""
     if none is None:
         return ""
     if found.by.columns:
@@ -114,7 +114,7 @@ def given_any(found: "Release", none: float | None) -> str:
 
 
 def counted_once(found: "Release") -> str:
-    """What a share is a share of, where several rows may be of one person."""
+    """Describe the whole of which shares are parts, where several rows may be of one person."""
     rule = None if found.about is None else found.about.counting
     if rule is None or isinstance(rule, str) or rule.privacy_id is None:
         return ""
@@ -136,7 +136,7 @@ def whose_lines(found: "Release", how: HowRead, none: float | None, noise: Noise
 
 
 def moved_by_prior(labels: Sequence[object], means: Sequence[float], ends: Sequence[Sequence[float]]) -> str | None:
-    """What is to be said where the prior moves shares out of what the noise allows; None where it does not.
+    """Return the warning where the prior moves shares out of what the noise allows; None where it does not.
 
     An interval that reaches 0 or 1 is left out: there a share cannot follow its noisy count.
     """

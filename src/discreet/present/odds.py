@@ -1,4 +1,4 @@
-"""What a privacy loss means, in odds: a bound on what can be learnt about one, also by someone who knows everything about the others."""
+"""Privacy losses in odds: a bound on what can be learnt about one, also by someone who knows everything about the others."""
 
 from math import ceil, exp, expm1, floor, log10
 

@@ -79,12 +79,12 @@ def heading(found: "Release", *more: Html) -> Html:
 
 
 def asked(found: "Release") -> Html:
-    """What was asked, as a section of its own."""
+    """Return the question as a section of its own."""
     return section("What was asked", words(_asked(found)))
 
 
 def _asked(found: "Release") -> "Lines":
-    """What was asked, of whom and when; how it was counted is said below the answer."""
+    """Return the lines about the question, of whom and when; how it was counted is said below the answer."""
     lines = [line for line in about_lines(found) if line[0] not in ("Title", "Counted")]
     declared = [("Categories", several(found.prior.categories))]
     groups = found.by

@@ -60,7 +60,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Shares:
-    """What a page says about shares."""
+    """The shares that a page shows, and how they were found."""
 
     panels: tuple[Panel, ...]
     how: HowRead
@@ -74,7 +74,7 @@ class Shares:
     none: float | None = None
     """The probability that there are no records (in a group), where shares are those of the records and their number is private."""
     caution: str | None = None
-    """What is to be said where the prior moves shares out of the intervals of the noise."""
+    """The warning where the prior moves shares out of the intervals of the noise; None elsewhere."""
     noise_reason: str | None = None
     """Why there are no intervals of the noise alone, where shares are those of the records."""
 

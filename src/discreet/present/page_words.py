@@ -43,7 +43,7 @@ def several(labels: Sequence[object]) -> Html:
 
 
 def meaning(found: "Release", shares: Shares) -> Html:
-    """What is known with which probability, and by which prior."""
+    """Explain the intervals: their probability, and their prior."""
     how, mass, unit = shares.how, f"{100.0 * shares.how.mass:g} %", found.guarantee.unit
     mended = "negative ones were put to 0" if found.n is None else "they were made to fit together"
     noisy = (
@@ -70,7 +70,7 @@ def meaning(found: "Release", shares: Shares) -> Html:
 
 
 def _of_records(found: "Release", shares: Shares) -> str:
-    """What shares of the records are, what they are given, and what the prior has to do with it."""
+    """Explain shares of the records: their condition, and the part of the prior."""
     alone = (
         "" if shares.noise_reason else " The interval by the noise alone has no prior: it follows from the law of the noise, for any data."
     )
@@ -103,7 +103,7 @@ def _parameters(prior: "Dirichlet | Beta") -> str:
 
 
 def promise(found: "Release", read: str = "this page") -> Html:
-    """What nobody can learn from what is read, the page or one table of it, with what that is called."""
+    """Explain what nobody can learn from the page, or from one table of it, under the name given."""
     guarantee = found.guarantee
     lines = words([line for line in promise_lines(found, computed=False) if line[0] != "Mechanism"])
     if guarantee.basis == "none":
@@ -121,7 +121,7 @@ def promise(found: "Release", read: str = "this page") -> Html:
 
 
 def _odds(found: "Release", read: str) -> str:
-    """What ε alone means for someone who guesses."""
+    """Explain ε alone to someone who fears a guess."""
     epsilon = found.guarantee.epsilon
     return (
         f"Suppose that someone has a guess about {hidden(found)}. Even if they know everything about all the others, reading {read} "
@@ -131,7 +131,7 @@ def _odds(found: "Release", read: str) -> str:
 
 
 def _slack(guarantee: "Guarantee") -> str:
-    """What ε and δ mean together: a bound on probabilities, and none on odds."""
+    """Explain ε and δ together: a bound on probabilities, and none on odds."""
     differ = "come or gone" if guarantee.hides_presence else "said something else"
     return (
         f"Had one of them {differ}, the probability of publishing any given set of numbers would differ by a factor of at most "
@@ -140,7 +140,7 @@ def _slack(guarantee: "Guarantee") -> str:
 
 
 def hidden(found: "Release") -> str:
-    """What the promise hides, of one of those counted."""
+    """Describe what the promise hides of one of those counted."""
     person = found.guarantee.unit == "person"
     if found.guarantee.hides_presence:
         return "whether a certain person took part" if person else "whether a certain record is in the data"
@@ -148,7 +148,7 @@ def hidden(found: "Release") -> str:
 
 
 def _example(epsilon: float) -> str:
-    """What becomes of even odds; nothing where that would be certainty."""
+    """Give the change of even odds as an example; nothing where that would be certainty."""
     return f" A guess that was 50 % likely to be right becomes at most {surest(0.5, epsilon)} likely." if epsilon < _NEAR_CERTAINTY else ""
 
 
@@ -188,7 +188,7 @@ def _commands(*lines: str) -> Html:
 
 
 def record(found: "Release") -> Html:
-    """What the page holds for programs."""
+    """Return the part of the page that holds the record for programs."""
     inside = (
         "This page holds the public record of the release, which is all that was published. Commands of discreet read the page as they "
         "read the record."

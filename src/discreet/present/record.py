@@ -85,7 +85,7 @@ def guarantee_fields(guarantee: "Guarantee") -> dict[str, Any]:
 
 
 def record_fields(found: "Release", how: HowRead = AS_RELEASED) -> dict[str, Any]:
-    """What `show` says as fields, with None for what is not available. docs/reference/release.md describes them."""
+    """Return the answer of `show` as fields, with None for what is not available. docs/reference/release.md describes them."""
     from discreet.record.json import written_label
 
     known = {
@@ -120,7 +120,7 @@ def prior_lines(reader: "Dirichlet | None") -> Lines:
 
 
 def promise_lines(found: "Release", *, computed: bool) -> Lines:
-    """What a release promises, what that protects and what is public, each in words."""
+    """Return the lines about a release's promise, what that protects and what is public, in words."""
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
         ("Promise", f"{claimed}{promise(found.guarantee)}"),
@@ -144,7 +144,7 @@ def _period_lines(found: "Release") -> Lines:
 
 
 def _protected(found: "Release") -> str:
-    """What nobody can tell from a release, and what they can. In a table, also whether the group is told."""
+    """Describe what nobody can tell from a release, and what they can. In a table, also whether the group is told."""
     if found.guarantee.basis == "none":
         return "nothing"
     kept, columns = found.guarantee.neighbours.columns, listed(found.by.columns)

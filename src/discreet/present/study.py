@@ -117,7 +117,7 @@ def _part(name: str, found: "Release", how: HowRead) -> list[Html]:
 
 
 def _together(records: "Collection[Release]") -> str:
-    """What all tables together change for someone who guesses, if all promise such a bound about the same neighbours."""
+    """Describe the change that all tables together make for someone who guesses, if all promise such a bound about the same neighbours."""
     promises = [found.guarantee for found in records]
     if any(one.basis == "none" or one.delta for one in promises) or len({one.neighbours for one in promises}) > 1:
         return ""

@@ -1,4 +1,4 @@
-"""What is printed on a terminal: tables, lines, JSON, notices, and errors in one line."""
+"""Output on a terminal: tables, lines, JSON, notices, and errors in one line."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""What a verification found, in words."""
+"""Words about the result of a verification."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def _largest(mechanism: "Mechanism", at: Any) -> list[tuple[str, str]]:
 
 
 def _step(claimed: "Guarantee") -> str:
-    """What happens between neighbouring datasets."""
+    """Describe the step between neighbouring datasets."""
     if claimed.hides_presence:
         return f"a {'person' if claimed.unit == 'person' else 'row'} is added or removed"
     stays = f" and nobody's {claimed.neighbours.columns}" if claimed.neighbours.within else ""

@@ -1,1 +1,1 @@
-"""What a release says: its guarantee, the public record, and the record's written form."""
+"""Releases: the guarantee, the public record, and the record's written form."""

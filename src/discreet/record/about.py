@@ -1,4 +1,4 @@
-"""What a record may say about itself in public words: what was asked, of whom and when, and how the records were counted.
+"""Public words of a record about itself: what was asked, of whom and when, and how the records were counted.
 
 All of it is given by whoever releases, before anything is drawn. None of it is computed from the data, and no time is taken from a clock.
 """
@@ -28,14 +28,14 @@ SPELLING_RULES = {
 }
 """The rules by which texts may be compared, in the order in which a record names them, with its words for each."""
 PUBLIC_WORDS = {"title": "Title", "variable": "Variable", "source": "Source", "date": "Date", "note": "Note"}
-"""What a record may say about itself, and how each of it is headed."""
+"""The words that a record may say about itself, and how each of them is headed."""
 TEXTS = tuple(name for name in PUBLIC_WORDS if name != "date")
 """The fields that are free text."""
 
 
 @dataclass(frozen=True)
 class CountingRule:
-    """What `discreet.count` was asked: columns, and where answers went that have no category or group of their own.
+    """The question put to `discreet.count`: columns, and where answers went that have no category or group of their own.
 
     Labels are texts, whole numbers or truth values. Columns are named as in the data.
     """
@@ -51,7 +51,7 @@ class CountingRule:
     other: Hashable = None
     """The category that takes undeclared answers; None if there were none."""
     na_values: tuple[Hashable, ...] = ()
-    """What stands for a missing answer, beside nulls."""
+    """Values that stand for a missing answer, beside nulls."""
     mapping: tuple[tuple[Hashable, Hashable], ...] = ()
     """Other ways to write an answer, each with the category that it stands for."""
     other_groups: tuple[tuple[str, Hashable], ...] = ()
@@ -69,7 +69,7 @@ class CountingRule:
 
     @property
     def unit(self) -> Literal["record", "person"]:
-        """What is counted, and so what a release of the counts protects."""
+        """The unit that is counted, and that a release of the counts protects."""
         return "person" if self.privacy_id is not None or self.one_row_per_person else "record"
 
     def check(self, categories: tuple[Hashable, ...], groups: "Groups") -> None:
@@ -136,9 +136,9 @@ class About:
     """
 
     title: str | None = None
-    """What the release is about, as a heading."""
+    """The subject of the release, as a heading."""
     variable: str | None = None
-    """What was asked, or measured."""
+    """The question that was asked, or the quantity measured."""
     source: str | None = None
     """Where the data come from: survey, register, institution."""
     date: str | None = None
@@ -211,7 +211,7 @@ def check_counts_period(rule: Any, period: "PeriodRange | None") -> None:
 
 
 def check_about(about: Any) -> About | None:
-    """What a caller gave as `about`."""
+    """Check what a caller gave as `about`."""
     if about is None or isinstance(about, About):
         return about
     raise InvalidInputError(f"about must be an About, such as dc.About(title='Smoking in 2024'), not {type(about).__name__}")
@@ -233,7 +233,7 @@ def _check_text(value: Any, name: str) -> None:
 
 _DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
 _REST = "-01-01"
-"""What a year lacks to be a day; a month lacks the end of it."""
+"""The rest of a day that a year lacks; a month lacks the end of it."""
 
 
 def _check_date(value: Any) -> None:

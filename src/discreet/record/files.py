@@ -52,11 +52,11 @@ def read(path: str | PathLike[str]) -> Release[tuple[int, ...]] | Release[Counts
 
 
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
-"""What may stand before a JSON text."""
+"""Bytes that may stand before a JSON text."""
 
 
 def record_kind(content: bytes) -> RecordKind:
-    """What a file with this content is, if it holds a record: JSON, a Parquet file of a table, or a page of `discreet report`."""
+    """Return the kind of record in a file with this content: JSON, a Parquet file of a table, or a page of `discreet report`."""
     return "parquet" if content.startswith(_PARQUET_START) else "html" if is_page(content) else "json"
 
 

@@ -67,7 +67,7 @@ class Guarantee:
 
     @property
     def step(self) -> str:
-        """What is hidden as one step, in words: "replace one record", "replace one person in one month"."""
+        """The step that is hidden, in words: "replace one record", "replace one person in one month"."""
         return self.neighbours.of(self.unit, None if self.period is None else self.period.every)
 
     @property
@@ -77,7 +77,7 @@ class Guarantee:
 
     @property
     def everyone(self) -> str:
-        """What protects each of those counted, in a few words."""
+        """The protection of each of those counted, in a few words."""
         return f"{self.level} differential privacy" + ("" if self.period is None else f" in one {self.period.every}")
 
     @property
@@ -105,7 +105,7 @@ _SHORT_DECIMAL = 12
 
 
 NO_GUARANTEE = Guarantee(inf, 1.0, "none")
-"""What is said of an outcome that nothing is promised about."""
+"""The guarantee of an outcome that nothing is promised about."""
 
 
 @lru_cache(maxsize=256)  # of public numbers, the same few again and again

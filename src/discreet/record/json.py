@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet release"
 STUDY_FORMAT = "discreet study"
-"""What the file says that lists the tables of a study."""
+"""The format named by the file that lists the tables of a study."""
 TABLE = 3
 _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH_PERIODS = 4, 5, 6, 7
 VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH_PERIODS)
@@ -73,7 +73,7 @@ def written(release: "Release") -> str:
 
 
 def written_description(mechanism: "Mechanism", guarantee: "Guarantee", about: About | None, version: int) -> dict[str, Any]:
-    """What a record of any version begins with: words about it, and its mechanism, without n and how a table is laid out.
+    """Return the beginning of a record of any version: its words and its mechanism, without n and how a table is laid out.
 
     `version` is that of a record without words and periods.
     """
@@ -219,7 +219,7 @@ def fields_of(body: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...
 
 
 def read_description(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What records of all versions have in common."""
+    """Read the fields that records of all versions have in common."""
     return {
         "about": _about(body["about"], body["version"]) if body["version"] >= _WITH_WORDS else None,
         "mechanism": _text(body["mechanism"], "mechanism"),
@@ -436,7 +436,7 @@ def _rule(value: dict[str, Any], stated: tuple[str, ...]) -> CountingRule:
 
 
 def guarded(build: Callable[[], Any]) -> Any:
-    """What `build` makes from a record; whatever discreet refuses about it is a fault of the record."""
+    """Build an object of a record, and turn whatever discreet refuses about it into an error about the record."""
     try:
         return build()
     except InvalidInputError:

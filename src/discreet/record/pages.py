@@ -9,7 +9,7 @@ from discreet.errors import InvalidInputError
 _BEGIN, _END = '<script type="application/json" id="discreet-release">', "</script>"
 _CODES: dict[str, str | int | None] = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
 _MARK = b"\xef\xbb\xbf"
-"""What some programs write at the beginning of UTF-8."""
+"""The mark that some programs write at the beginning of UTF-8."""
 
 
 def block_of(record: str) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _KEY = b"discreet release"
 _SIZES = "sizes"
-"""What stands for n in a file where the size of every group is public: the total of its counts."""
+"""The text that stands for n where the size of every group is public: the total of its counts."""
 _KINDS: dict[str, tuple[type, pa.DataType]] = {
     "text": (str, pa.string()),
     "whole number": (int, pa.int64()),
@@ -102,7 +102,7 @@ def _loaded(text: str) -> Any:
 
 
 def _own_names(columns: tuple[str, ...]) -> tuple[str, str, str]:
-    """What the columns beside those of the groups are called: with an underscore where a group has the name."""
+    """Return the names of the columns beside those of the groups: with an underscore where a group has the name."""
     taken = {name.casefold() for name in columns}  # to many readers "Raw" and "raw" are one name
     names = []
     for name in ("category", "raw", "counts"):
@@ -164,7 +164,7 @@ _TAKEN = "{} exists; a release cannot be drawn again, so it is not overwritten: 
 
 
 def parquet_writer(release: "Release") -> Callable[[BinaryIO], None]:
-    """What writes a table to a file that is open."""
+    """Return a function that writes a table to a file that is open."""
     groups, categories = release.cells.groups, release.cells.categories
     arrays = [_encoded(labels) for labels in groups.labels]
     labels = _label_columns(groups, arrays, categories)
@@ -225,7 +225,7 @@ def read_parquet(path: str | Path | BinaryIO) -> dict[str, Any]:
 
 
 def read_cells(path: str | Path) -> "CellsFile":
-    """What a file of a table says beside its rows, of which none is read."""
+    """Read the header of a table's file, and none of its rows."""
     with _open(path) as stream:
         return _opened(stream)[0]
 
@@ -238,7 +238,7 @@ def cell_batches(path: str | Path) -> Iterator[pa.RecordBatch]:
 
 @frozen
 class CellsFile:
-    """What a file of a table says beside its rows. The labels of groups, which may be millions, are not among it."""
+    """The header of a table's file. The labels of groups, which may be millions, are not among it."""
 
     body: dict[str, Any]
     columns: "list[_Column]"
@@ -269,7 +269,7 @@ class CellsFile:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What `read_header` gives, where a group is the tuple of its labels."""
+        """Return the fields of `read_header`, where a group is the tuple of its labels."""
         return read_header(self.body, None, self.body["n"])
 
     @property

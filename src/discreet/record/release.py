@@ -305,7 +305,7 @@ class Release(Generic[Drawn]):
         draw(self, figure, mass, variable=self._variable(variable), prior=prior)
 
     def _variable(self, given: str | None) -> str | None:
-        """What was counted, in the words that are given or in those of the record."""
+        """Return the variable's name: the words that are given or those of the record."""
         return given if given is not None or self.about is None else self.about.variable
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet import Mechanism, Release
 
 HEADER = ("format", "version", "mechanism", "parameters", "prior", "n", "groups", "impossible", "shares", "priors", "guarantee")
-"""What a record of a table says beside its cells."""
+"""The fields of a table's record beside its cells."""
 _TABLE_FIELDS = (*HEADER, "raw", "counts")
 
 
@@ -124,7 +124,7 @@ def read_table(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_header(body: Mapping[str, Any], groups: Groups | None, n: Any) -> dict[str, Any]:
-    """What a table's record says beside its cells; n and the groups are read by whoever knows where they stand.
+    """Read the fields of a table's record beside its cells; n and the groups are read by whoever knows where they stand.
 
     Where the groups are not at hand, one that has its own prior is the tuple of its labels.
     """

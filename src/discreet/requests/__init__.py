@@ -1,1 +1,1 @@
-"""What was typed or sent, turned into values, and the steps from there that the command line and the page take alike."""
+"""Requests: values made of what was typed or sent, and the steps that the command line and the page take alike."""

@@ -1,4 +1,4 @@
-"""What is asked of a ledger: a dataset that is to be created, and a charge for a release that is made elsewhere."""
+"""Requests to a ledger: a dataset that is to be created, and a charge for a release that is made elsewhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -245,7 +245,7 @@ class LedgerRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryRequest(Request):
-    """What was spent on a dataset."""
+    """A request for the spends of a dataset."""
 
     ledger: str | None = changed(SpendRequest, "ledger")
     dataset: str | None = changed(SpendRequest, "dataset")

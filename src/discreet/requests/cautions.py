@@ -1,4 +1,4 @@
-"""What speaks against a release, by public numbers alone: it is said while the release can still be chosen otherwise."""
+"""Warnings before a release, by public numbers alone, while it can still be chosen otherwise."""
 
 from fractions import Fraction
 from math import exp, log, log1p
@@ -16,7 +16,7 @@ _LITTLE_PROTECTION = 5
 
 
 def little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> str | None:
-    """What is to be said where only the prior speaks, and None where the data do too."""
+    """Return the warning where only the prior speaks; None where the data do too."""
     from discreet.analysis.privacy import only_prior_speaks
 
     steps = n if public == "total" else 2 * n  # to replace a record is to remove one and to add another
@@ -30,7 +30,7 @@ def little_said(n: int, epsilon: Fraction, public: "Public" = "total") -> str | 
 
 
 def lacks(mechanism: "Mechanism") -> tuple[str, str] | None:
-    """What readers of a release will not be able to compute, and what helps; None where they will have all of it."""
+    """Return what readers of a release will not be able to compute, and what helps; None where they will have all of it."""
     from discreet.inference.capabilities import capabilities
 
     found = capabilities(mechanism)
@@ -50,7 +50,7 @@ def lacks(mechanism: "Mechanism") -> tuple[str, str] | None:
 
 
 def strong_shares(mechanism: "Mechanism") -> str | None:
-    """What is to be said where the prior of the groups' shares says more about their sizes than a noisy count does; None elsewhere.
+    """Return the warning where the prior of the groups' shares outweighs a noisy count about their sizes; None elsewhere.
 
     With a public total N and a prior Dir(b) of the shares, one record more in a group changes the prior odds of its size by about
     ln(1 + Σb/N), and the odds that its noisy counts give by ε/2. A function of public numbers.
@@ -70,7 +70,7 @@ def strong_shares(mechanism: "Mechanism") -> str | None:
 
 
 def _alternative(mechanism: "Mechanism") -> str:
-    """What has all of it, at the same size and ε, or how to come nearer."""
+    """Return a mechanism that lacks nothing at the same size and ε, or how to come nearer."""
     from discreet.inference.capabilities import capabilities
     from discreet.mechanisms.lattice import LatticeGeometric
 
@@ -85,7 +85,7 @@ def _alternative(mechanism: "Mechanism") -> str:
 
 
 def little_protection(guarantee: "Guarantee") -> str | None:
-    """What is to be said where ε is large; None where it is not."""
+    """Return the warning where ε is large; None where it is not."""
     if guarantee.epsilon <= _LITTLE_PROTECTION:
         return None
     hidden = "whether someone took part" if guarantee.hides_presence else "what someone answered"

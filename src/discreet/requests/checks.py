@@ -1,4 +1,4 @@
-"""What a curator should know before a release, or a study, is drawn. All of it is private: nothing of it is written anywhere."""
+"""Checks of a curator's data before a release, or a study. All results are private: nothing of them is written anywhere."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,13 +25,13 @@ _REMEDY = (
     "the file that --corrections FILE names; --other, --nulls, --na-values and --other-group give a place to what is no answer; declare "
     "no category because it is listed here: that somebody gave it would be published"
 )
-"""What a curator may do about values that have no place."""
+"""The advice to a curator about values that have no place."""
 _IS_NUMBERS = "its column holds numbers: declare bands of them, or every number that can be an answer"
 
 
 @dataclass(frozen=True, repr=False)
 class TableCheck:
-    """What was found for one table."""
+    """The findings about one table."""
 
     name: str
     """How a study calls it; empty for a single release."""
@@ -40,7 +40,7 @@ class TableCheck:
     is_missing: tuple[str, ...]
     """Columns in which answers or groups are missing, whether they have a place or not."""
     hint: str
-    """What a column of numbers needs, where some of them have no place; empty elsewhere."""
+    """The advice about a column of numbers, where some of them have no place; empty elsewhere."""
     refusal: str | None
     """Why the release would be refused; None if it would not be."""
     places: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class TableCheck:
 
 @dataclass(frozen=True, repr=False)
 class DataCheck:
-    """What was found in the data: for the curator alone. Its repr shows nothing of it; printed, it says everything."""
+    """The findings about the data, for the curator alone. Its repr shows nothing of it; printed, it says everything."""
 
     tables: tuple[TableCheck, ...]
     ids_are_missing: bool = False
@@ -78,7 +78,7 @@ class DataCheck:
     absent: str | None = None
     """The file of corrections that a study names and that is not there."""
     remedy: str = _REMEDY
-    """What a curator may do about undeclared values, in the words of the place where it was asked."""
+    """The advice about undeclared values, in the words of the place where it was asked."""
 
     @property
     def would_be_refused(self) -> bool:
@@ -103,7 +103,7 @@ class DataCheck:
 
 
 def absent_words(file: str) -> str:
-    """What is to be said of a file of corrections that a study names and that is not there."""
+    """Return the message about a file of corrections that a study names and that is not there."""
     return f"{plain(file)}, which study.corrections names, is not there: nothing is corrected"
 
 
@@ -150,7 +150,7 @@ def _without_places(grouping: Grouping) -> Grouping:
 
 
 def _places(question: CountingQuestion) -> dict[tuple[str, str], str]:
-    """What takes the undeclared and the missing values of each column, where something does."""
+    """Return the categories and groups that take undeclared and missing values, by column, where some do."""
     labels = question.declared.labels
     takes = {"undeclared": question.takes["other"], "missing": question.takes["nulls"]}
     found = {(question.column, kind): plain(labels[place]) for kind, place in takes.items() if place is not None}
@@ -179,7 +179,7 @@ def _missing(tally: Tallied, unplaced: Tallied) -> tuple[str, ...]:
 
 
 def _hint(tally: Tallied) -> str:
-    """What is to be said of a column of numbers."""
+    """Return the advice about a column of numbers."""
     declared, occurs = tally.question.declared, (_codes(tally) == tally.question.declared.other).any()
     if declared.rule is not None:
         return declared.rule.outside if occurs and tally.question.takes["other"] is None else ""

@@ -1,4 +1,4 @@
-"""What is declared about the data: categories, groups, cells that cannot occur and other spellings."""
+"""Declarations about the data: categories, groups, cells that cannot occur and other spellings."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ _LARGEST_LIST = 1 << 28
 
 @contextmanager
 def opened(file: str) -> Iterator[str | BinaryIO]:
-    """What is to be counted: the path, or standard input. Whatever spills meanwhile is removed even if the process is told to end."""
+    """Open the path, or standard input, for counting. Whatever spills meanwhile is removed even if the process is told to end."""
     if file == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
         raise InvalidInputError("FILE is -, which means a CSV file on standard input, and none is there: pipe one in, as in `cat a.csv |`")
     with scratch.removed_on_termination():
@@ -147,7 +147,7 @@ def parse_mapping(texts: Sequence[str], labels: Sequence[str], file: str | None 
 
 
 def _split(text: str, known: Container[str], lengths: Container[int]) -> tuple[str, str]:
-    """What stands before and after the first = that a known category follows; two empty texts if none does."""
+    """Split a text at the first = that a known category follows; two empty texts if none does."""
     for place, character in enumerate(text):
         if character == "=" and len(text) - place - 1 in lengths and text[place + 1 :] in known:
             return text[:place], text[place + 1 :]

@@ -59,13 +59,13 @@ class Kind:
     many: bool = False
     """Whether an option is given several times, and a field of a form has a line for each."""
     shell_type: Any = str
-    """What the shell takes: text, a path, or bool for a switch."""
+    """The type that the shell takes: text, a path, or bool for a switch."""
     metavar: str | None = None
-    """What the help shows for a value; what the shell takes if nothing else is said."""
+    """The word for a value in the help; the shell's type if nothing else is said."""
     fits: Callable[[Any], bool] = lambda value: isinstance(value, str) and bool(value)
     """Whether a value of TOML is one that the file of a study takes."""
     toml: str = "text"
-    """What the file of a study takes, in words."""
+    """The values that the file of a study takes, in words."""
 
     @property
     def is_switch(self) -> bool:
@@ -82,7 +82,7 @@ class Slider:
     name: str
     is_logarithmic: bool = False
     ends: Sequence[tuple[str, str]] = ()
-    """What stands below each of its ends: the number, and what it means."""
+    """The legends below its ends: the number, and its meaning."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class Row:
     words: str = ""
     """How messages beside it call it; the label if nothing else is said."""
     value: str = ""
-    """What stands in an untouched form."""
+    """The text in an untouched form."""
     rows: int = 0
     """Lines of a large field; 0 for a small one."""
     numeric: str = ""
     """The keyboard for it: decimal or numeric."""
     choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """What is offered, by value."""
+    """The choices on offer, by value."""
     slider: Slider | None = None
 
 
@@ -113,13 +113,13 @@ class Field:
 
     kind: Kind
     help: str = ""
-    """What it is for, in the help of a command; empty if no command has it."""
+    """The purpose of the field, in the help of a command; empty if no command has it."""
     form: Row | None = None
     """None if no form has it."""
     default: Any = None
     """The text that stands for it where none is given; None if it then has no value."""
     missing: str = ""
-    """What is said where it must be given and is not; that it is needed, if nothing else is said."""
+    """The message where a value must be given and is not; that it is needed, if nothing else is said."""
     instead: str = ""
     """The field that may be given in its place, of which its kind makes the value where it is not given."""
     name: str = ""
@@ -132,15 +132,15 @@ class Field:
     variable: str | None = None
     """The variable of the environment that may name it."""
     shown_default: str | bool = True
-    """What the help says to be the default, where that is not the text itself."""
+    """The default in the help, where that is not the text itself."""
     call: str = ""
     """The call of Python that takes it as an argument."""
     argument: str = ""
     """How that call names it; the field's own name if nothing else is said."""
     item: str = ""
-    """What a switch adds to an argument that is a list."""
+    """The item that a switch adds to an argument that is a list."""
     key: str = ""
-    """What a study's file calls it: `study` or `tables` for its part, a dot and the key, and for a switch the item of a list."""
+    """The key in a study's file: `study` or `tables` for its part, a dot and the key, and for a switch the item of a list."""
 
     @property
     def has_two_sides(self) -> bool:
@@ -182,7 +182,7 @@ class Field:
         return value is not None and self.kind.show(value) != self.default
 
     def shell_words(self, value: Any) -> list[str] | None:
-        """What is typed into a shell for a value; None where no text stands for it."""
+        """Return the words that are typed into a shell for a value; None where no text stands for it."""
         if not self.is_given(value):
             return []
         if self.kind.is_switch:
@@ -301,7 +301,7 @@ _SUBJECT = re.compile(r"([a-z_]+)(?= must | is )")
 
 
 def spoken(text: str, question: type[Request], place: Place, table: str = "NAME") -> str:
-    """What was said, with what a place calls each argument of Python: the option of a shell, the label of a form, or the key of a study."""
+    """Translate a message into a place's names of Python's arguments: options of a shell, labels of a form, or keys of a study."""
     fields = {one.option.removeprefix("--"): one for one in fields_of(question).values()}
 
     def called(found: re.Match[str]) -> str:
@@ -327,7 +327,7 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
 
 
 def untouched(question: type[Request]) -> dict[str, str]:
-    """What stands in a form before anything is typed."""
+    """Return the texts of a form before anything is typed."""
     return {name: one.form.value for name, one in fields_of(question).items() if one.form is not None and one.form.value}
 
 

@@ -130,7 +130,7 @@ class Margins:
 
     @property
     def words(self) -> str:
-        """What was put together, and how, in words."""
+        """Describe what was put together, and how."""
         how = {
             OWN: "each group counts by its share of the population, of which the noisy counts tell"
             if self.release.sizes is None

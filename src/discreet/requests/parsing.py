@@ -1,4 +1,4 @@
-"""What was typed, as values: lists, numbers, shares, priors and names of groups."""
+"""Parsers of what was typed: lists, numbers, shares, priors and names of groups."""
 
 import csv
 import re
@@ -82,7 +82,7 @@ def parse_mass(text: str) -> float:
 
 
 def parse_public(text: str, option: str = "--public", *, groups: bool = False) -> "Public":
-    """What is public about the data: "total" or "nothing", and "sizes" where there are groups."""
+    """Parse what is public about the data: "total" or "nothing", and "sizes" where there are groups."""
     from discreet.validation import check_public
 
     return check_public(text, option, groups=groups)

@@ -1,4 +1,4 @@
-"""What is asked before anything is released: a plan, a comparison of mechanisms, and what a configuration gives away."""
+"""Requests before anything is released: a plan, a comparison of mechanisms, and what a configuration gives away."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -153,7 +153,7 @@ class CompareRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(Request):
-    """What a configuration, or a record's, gives away."""
+    """A request for the privacy loss of a configuration, or of a record's."""
 
     mechanism: str = asked(
         TEXT_KIND, f"{MECHANISM_HELP}; or the file of a release, - for standard input.", default=REQUIRED, positional=True

@@ -1,4 +1,4 @@
-"""What a steward asks on the screen for plans: public numbers alone."""
+"""The questions of a steward on the screen for plans: public numbers alone."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -216,7 +216,7 @@ class PlanQuestion(Request):
 
     @property
     def planned_public(self) -> Public:
-        """What is public about what is planned: the n of one group is, if the sizes of groups are."""
+        """The public part of what is planned: the n of one group is public, if the sizes of groups are."""
         if self.groups is None:
             return self.public
         return "total" if self.public == "sizes" else "nothing"

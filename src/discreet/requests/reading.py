@@ -1,4 +1,4 @@
-"""What a reader asks about a record that is open on the page: each part of the screen is a question."""
+"""The questions of a reader about a record that is open on the page: each part of the screen is one."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.validation import SharesOf
 
 RELEASE = "release"
-"""What is known of such a question beside its fields: the record that it is about."""
+"""The key of the record that such a question is about, beside its fields."""
 _LEVELS = Fraction(50), Fraction(999, 10)
 """Levels of intervals that someone may want, in per cent."""
 _LEVEL_WANTED = f"The level must be a number from {number_words(_LEVELS[0])} to {number_words(_LEVELS[1])}, such as 90"

@@ -1,4 +1,4 @@
-"""What is asked of records that were released: to be shown, reported, contrasted and combined."""
+"""Requests about records that were released: to be shown, reported, contrasted and combined."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,13 +63,13 @@ class RecordRequest(Request):
 
     @property
     def about_code(self) -> str:
-        """What comes after a posterior in Python."""
+        """The code that follows a posterior in Python."""
         return ".records" if self.about == "records" else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest(RecordRequest):
-    """What a record says, or how its groups compare with one of them."""
+    """A request to show a record, or how its groups compare with one of them."""
 
     reference: str | None = asked(TEXT_KIND, "Compare all groups of a table with this one, such as north,f, in the category of --category.")
     category: str | None = asked(TEXT_KIND, "The category whose probability is compared with --reference.")
@@ -125,7 +125,7 @@ class ContrastRequest(RecordRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CombineRequest(Request):
-    """What several records say together."""
+    """A request to read several records together."""
 
     records: list[str] = asked(
         TEXTS_KIND, "The JSON files or pages of two or more releases; one may be - for standard input.", default=REQUIRED, positional=True

@@ -1,4 +1,4 @@
-"""What is asked of a release: where the records are, how they are counted, what is public and what it is charged to."""
+"""The request for a release: where the records are, how they are counted, what is public and what it is charged to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -501,7 +501,7 @@ class ReleaseRequest(Request):
 
     @property
     def ledger_note(self) -> str:
-        """What a ledger notes of it."""
+        """The note of the release in a ledger."""
         return note_of(self.column, self._columns, self.file)
 
     def counted(self, data: Any = None) -> "CategoryCounts | TableCounts":
@@ -519,7 +519,7 @@ class ReleaseRequest(Request):
         return () if self.by is None else self.by.columns
 
     def examined(self, data: Any = None, place: "Place" = "shell") -> "DataCheck":
-        """What the curator should know before the release, in the words of the place where it is asked. All of it is private."""
+        """Check the data for the curator before the release, in the words of the place where it is asked. All results are private."""
         from discreet.data.question import question_of
         from discreet.requests.checks import AskedTable, checked
 
@@ -610,6 +610,6 @@ class ReleaseDelivery(ReleaseRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest(ReleaseRequest):
-    """What is asked of the data before a release, with the same options."""
+    """A request to check the data before a release, with the same options."""
 
     epsilon: Fraction = changed(ReleaseRequest, "epsilon", default="1", help="As in the release; nothing is spent here.")

@@ -65,7 +65,7 @@ def check_budget(ledger: "Ledger", dataset: str, unit: "Unit", relation: "Relati
 
 
 def note_of(column: str, columns: tuple[str, ...], file: str) -> str:
-    """What a ledger notes of a release: the column, those of its groups, and the file.
+    """Return a ledger's note of a release: the column, those of its groups, and the file.
 
     It keeps printable text alone, of which no name stops a release.
     """
@@ -77,7 +77,7 @@ def note_of(column: str, columns: tuple[str, ...], file: str) -> str:
 
 
 def source_of(file: str) -> str | None:
-    """What a ledger keeps as the source of a release: an address, with a digest of a query, or the path from the root on, without links.
+    """Return a ledger's source of a release: an address, with a digest of a query, or the path from the root on, without links.
 
     None for standard input. It keeps printable text alone, and of a very long one the end.
     """
@@ -111,7 +111,7 @@ def published_sizes(counts: "CategoryCounts | TableCounts", published: "Public")
 
 
 def charge_of(ledger: "Ledger", dataset: str, releases: "Iterable[Prepared | Release]") -> "Charge":
-    """What these releases together cost the dataset."""
+    """Return the charge of these releases together to the dataset."""
     from discreet.ledger.charges import charge_for_all, exact_promise
 
     return charge_for_all(ledger.budget(dataset), [(exact_promise(one), one.mechanism) for one in releases])

@@ -51,7 +51,7 @@ class StudyTable:
     """Whatever else `discreet.count` is told: nulls, other, na_values, other_groups, impossible."""
     prior: str = "uniform"
     variable: str | None = None
-    """What was asked, in words; the column where nothing else is said."""
+    """The question in words; the column where nothing else is said."""
 
     @property
     def groups(self) -> Groups:
@@ -129,20 +129,20 @@ class Study:
         return _from(self.folder, self.source)
 
     def published(self, table: StudyTable) -> Public:
-        """What is public about a table: sizes only where it has groups."""
+        """Return the part of a table that is public: sizes only where it has groups."""
         return "total" if self.public == "sizes" and not table.by else self.public
 
     def words(self, table: StudyTable) -> About:
-        """What the record of a table says about it."""
+        """Return the words of a table's record about itself."""
         return About(self.title, table.variable or plain(shown(table.column)), None, self.date, self.note)
 
     def questions(self, corrections: Corrections | None = None) -> list[CountingQuestion]:
-        """What is counted for each table, with a curator's corrections where they are allowed."""
+        """Return the counting question of each table, with a curator's corrections where they are allowed."""
         asked = map(self.question, self.tables)
         return [question if self.corrections is None else question.corrected(corrections or {}) for question in asked]
 
     def question(self, table: StudyTable) -> CountingQuestion:
-        """What is counted for a table, without corrections."""
+        """Return the counting question of a table, without corrections."""
         return question_of(
             table.column,
             table.categories,
@@ -176,7 +176,7 @@ class Study:
         return str(place)
 
     def check(self, source: Any = None, *, corrections: "str | PathLike[str] | None" = None) -> "DataCheck":
-        """What the curator should know before a release: what is not declared, what is missing, and what would be refused. Private."""
+        """Check the data before a release: what is not declared, what is missing, and what would be refused. The result is private."""
         from discreet.requests.study_release import check
 
         return check(self, source, corrections)

@@ -14,7 +14,7 @@ _NEEDED = {
     "epsilon": "say how much all tables may give away together, as in epsilon = 1.0",
     "column": 'say which, as in column = "smoking"',
 }
-"""What to do where a key is missing that must be there."""
+"""Advice where a key is missing that must be there."""
 
 
 @contextmanager

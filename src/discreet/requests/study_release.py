@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from discreet.requests.checks import DataCheck
 
 _REQUEST = ".request.json"
-"""What was asked, with the key of its charge: in the folder while it is under way."""
+"""The file of the request, with the key of its charge: in the folder while it is under way."""
 _OWN_FOLDER = ".study"
 """An empty file that says whose the folder is, while it is under way."""
 _VERSION = 1
@@ -110,7 +110,7 @@ def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLi
 
 
 def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None") -> "DataCheck":
-    """What is in the way of a release, which the data say: for the curator alone."""
+    """Return the findings in the data that stand in the way of a release: for the curator alone."""
     questions = study.questions(study.read_corrections(corrections))
     tables = [
         AskedTable(table.name, question, partial(_ready_table, study, table))
@@ -132,7 +132,7 @@ def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared
 
 
 def note_of_study(study: Study) -> str:
-    """What the ledger notes of a study."""
+    """Return the ledger's note of a study."""
     return printable(f"study of {counted(len(study.tables), 'table')}: {', '.join(table.name for table in study.tables)}")[:1000]
 
 
@@ -152,7 +152,7 @@ def is_manifest(place: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a published folder says of itself, checked."""
+    """Read and check what a published folder says of itself."""
     place = folder / f"{MANIFEST}.json"
     try:
         found = json.loads(place.read_bytes())
@@ -219,14 +219,14 @@ def _draw(study: Study, ready: Ready, working: Path) -> None:
 
 
 def public_words(study: Study) -> dict[str, Any]:
-    """What a published folder says of the study as a whole; the digest is of what the study declares, and of no data."""
+    """Return a published folder's words about the study as a whole; the digest is of what the study declares, and of no data."""
     parts = {name: str(epsilon) for name, epsilon in study.epsilons.items()}
     declared = repr(replace(study, source="", dataset=None, corrections=None if study.corrections is None else ""))
     return {"title": study.title, "epsilon": str(study.epsilon), "tables": parts, "declared": sha256(declared.encode()).hexdigest()}
 
 
 def _asked(study: Study, ledger: Ledger | None, working: Path) -> dict[str, Any]:
-    """What is asked, as it is compared with what was asked before: a copy of the working folder asks for another place. It stays here."""
+    """Return the request, to compare with an earlier one: a copy of the working folder asks for another place. It stays here."""
     return {"study": repr(study), "folder": str(study.folder), "ledger": repr(ledger), "working": str(working.resolve())}
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a study: of its file before it is released, and of its folder afterwards."""
+"""Requests about a study: about its file before it is released, and about its folder afterwards."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -46,7 +46,7 @@ class Target:
     sparse: frozenset[int]
     """Those of the powers with which alone the sum can be kept within `MOST_EXCESS`. The others make the fit better."""
     depth: float
-    """What falls below e^-depth may be left to the constant: all candidates together then hold little of the mass of r = x."""
+    """The logarithm below which weights may be left to the constant: together such candidates hold little of the mass of r = x."""
 
 
 def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:

@@ -40,7 +40,7 @@ class NoiseLaw:
     signed: bool
     """Whether the first bit of the first word is a sign."""
     zero: int
-    """What is added to the complement of the size where the sign is set: 1 makes it -size, 0 leaves it at -1 - size."""
+    """The number added to the complement of the size where the sign is set: 1 makes it -size, 0 leaves it at -1 - size."""
     bits: int
     """Bits of a word."""
     words: int = field(init=False)

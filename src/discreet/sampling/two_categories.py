@@ -77,7 +77,7 @@ class Envelope(CandidateSampler):
         return (-rate * (-(-exponent).expm1()).sqrt()).exp()
 
     def _constants(self) -> tuple[arb, arb, arb, arb]:
-        """What every weight needs at the working precision: c, the two prior parameters, and the terms of x alone."""
+        """Return the constants of every weight at the working precision: c, the two prior parameters, and the terms of x alone."""
         if ctx.prec not in self._at_precision:
             first, second = (ball(a) for a in self._prior)
             x, y = self._counts

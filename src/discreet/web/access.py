@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 _OPEN_POSTS = frozenset(("/access/redeem", "/access/proof"))
-"""What is answered without the token: the way to it, and the proof that this server has it."""
+"""Paths that are answered without the token: the way to it, and the proof that this server has it."""
 _LONGEST_CODE = 200
 """Bytes of a code or of a challenge."""
 _SECRET_BYTES = 32
@@ -72,7 +72,7 @@ class Keys:
         return self._codes.pop(code, 0.0) > self._clock()
 
     def proof(self, challenge: bytes) -> str:
-        """What only this server and its pages can say to a challenge."""
+        """Return the answer to a challenge that only this server and its pages can give."""
         return hmac.new(self.token.encode(), f"{self.host} ".encode() + challenge, "sha256").hexdigest()
 
 

@@ -16,7 +16,7 @@ _UNTYPED = "A name here cannot be typed into a command line; Python can name it.
 
 
 def note(command: str | None, ledger: str = "") -> str:
-    """What is to be known about a command: that there is none, or that the place of its ledger lacks the password."""
+    """Return the note about a command: that there is none, or that the place of its ledger lacks the password."""
     return " ".join([*([_PASSWORD] if HIDDEN in ledger else []), *([] if command else [_UNTYPED])])
 
 

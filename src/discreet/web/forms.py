@@ -1,4 +1,4 @@
-"""What was typed, and what is said beside a field where it is wrong."""
+"""Forms that were sent, and the messages beside fields that are wrong."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ KEEP_SHOWN = {"HX-Reswap": "none"}
 
 
 def name_sent(request: Request) -> str:
-    """What the file is called that is the body of a request: a header says it, written as in an address."""
+    """Return the name of the file that is the body of a request: a header says it, written as in an address."""
     return unquote(request.headers.get("X-Discreet-Name", "")[:_LONGEST_NAME_SENT])
 
 
@@ -77,4 +77,4 @@ async def _failed(_: Request, error: Exception) -> Response:
 
 
 HANDLERS = {SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
-"""What is answered where an error reaches the application."""
+"""The handlers of errors that reach the application."""

@@ -24,10 +24,10 @@ class Ledgers:
     def __init__(self, default: str | None) -> None:
         self._by_shown: OrderedDict[str, str] = OrderedDict()
         self.default = "" if default is None else self.shown(default)
-        """What is shown of the ledger that the page begins with; empty if there is none."""
+        """The ledger that the page begins with, as it is shown; empty if there is none."""
 
     def shown(self, location: str) -> str:
-        """What the page shows and sends back in place of a location that has a password."""
+        """Return the text that the page shows and sends back in place of a location that has a password."""
         shown = shown_location(location)
         if shown != location:
             self._by_shown[shown] = location

@@ -45,7 +45,7 @@ def read(content: bytes, name: str) -> Record:
 
 
 def _file_name(given: str, kind: str) -> str:
-    """What a file is called, without its folder; one with characters that only a program sees, or none, is called record."""
+    """Return a file's name without its folder; one with characters that only a program sees, or none, is called record."""
     name = given.replace("\\", "/").rpartition("/")[2]
     return name if name and name == plain(name) and len(name) <= LONGEST_NAME else f"record.{kind}"
 
@@ -75,7 +75,7 @@ class Opened:
         return self._records[key]
 
     def computed(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What `compute` returns, or returned when it was asked for by the same key a moment ago."""
+        """Return what `compute` returns, or returned when it was asked for by the same key a moment ago."""
         found = self._computed[key] if key in self._computed else compute()
         self._computed[key] = found
         self._computed.move_to_end(key)

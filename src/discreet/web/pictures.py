@@ -50,7 +50,7 @@ class Curve:
 
     name: str
     axis: str
-    """What is below."""
+    """The label of the axis below."""
     places: Sequence[float]
     private: Sequence[float]
     plain: Sequence[float]

@@ -29,7 +29,7 @@ class Turns:
         self._newest.pop(part, None)
 
     async def run(self, part: str, compute: Callable[[Progress], _Answer]) -> _Answer:
-        """What `compute` returns; it is given a function to call now and then, which ends it once a newer question was asked.
+        """Run `compute`, which is given a function to call now and then that ends it once a newer question was asked.
 
         Raises SupersededError then.
         """

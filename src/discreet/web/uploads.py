@@ -63,7 +63,7 @@ class Uploads:
         return self._folder / f"{key}{_ending(self._names[key])}"
 
     def name(self, key: str) -> str:
-        """What a file was called where it came from."""
+        """Return the name of a file where it came from."""
         self.path(key)
         return self._names[key]
 
@@ -84,7 +84,7 @@ class Uploads:
 
 
 def file_name(given: str) -> str:
-    """What a file is called, without its folder, as it may be shown."""
+    """Return a file's name, without its folder, as it may be shown."""
     return plain(given.replace("\\", "/").rpartition("/")[2])[-LONGEST_NAME:] or "a file"
 
 

@@ -36,7 +36,7 @@ SHOWN_GROUPS = 20
 
 @dataclass(frozen=True, eq=False)
 class GroupSummaries:
-    """What is known about the probability of every category in every group; 0 where it is not possible."""
+    """Summaries of the probability of every category in every group; 0 where it is not possible."""
 
     mean: Floats
     std: Floats
@@ -154,7 +154,7 @@ _MOSTLY = 0.95
 
 
 def each_block(table: Table, work: Callable[[Table], Result]) -> list[Result]:
-    """What `work` gives for blocks of rows, in order; two are worked on at a time, and none is left for one thread alone.
+    """Apply `work` to blocks of rows, in order; two are worked on at a time, and none is left for one thread alone.
 
     Few rows are one block: where a total is public they may be looked at one by one, all together.
     """

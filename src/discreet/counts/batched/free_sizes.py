@@ -27,8 +27,8 @@ LogWeight = Callable[[Counts, NDArray[np.int64]], Floats]
 """ln h of totals, a row for each of the groups of these indices."""
 
 TRIMMED_TOTALS, _SEEN, _TRIMMED_AFTER_ALL = 7e-9, 3e-8, 1e-14
-"""What is trimmed of either end of the laws of counts and rests, the probability from which on it is looked at after all, and what is
-trimmed then. Four ends hold less than that probability, unless the weight of the total raises them."""
+"""The probability trimmed off either end of the laws of counts and rests, that from which on it is looked at after all, and that which is
+trimmed then. Four ends hold less than the second, unless the weight of the total raises them."""
 _ARRAYS = 4
 """Arrays of all counts of a batch that are worked on together, and should stay in a processor's cache."""
 _FARTHEST = 2**50
@@ -47,7 +47,7 @@ class WeightedTotals:
     part: Table
     found: FreeTotals
     factor: Floats
-    """What the tilted law of the total is multiplied with, on its stretch; 0 where that law is not told from 0."""
+    """The factor of the tilted law of the total, on its stretch; 0 where that law is not told from 0."""
     smooth: Floats
     """The same, but for what that law is not told from 0 at: what the factor is there too, unless it is large."""
     omitted: Floats

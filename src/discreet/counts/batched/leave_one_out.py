@@ -26,16 +26,16 @@ _PERIOD_DEPTH = 36.0
 _DISTANCES = 2 ** np.arange(9)
 _LEAVE_ONE_OUT_RATES = np.geomspace(1e-4, 0.6, 24)
 _NEGLIGIBLE = 1e-19
-"""What frequencies may add up to that are left out, relative to the largest probability of a total."""
+"""The sum of the frequencies that may be left out, relative to the largest probability of a total."""
 _TINY = 1e-280
 _FREQUENCY_ROUNDING = 1e-15
 _TURN = 8
-"""What a number of a matrix of turns costs, against that of one law and one place of it."""
+"""The cost of a number of a matrix of turns, against that of one law and one place of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What some groups add to the law of the total: sums over groups, so that those of several blocks can be added."""
+    """Contributions of some groups to the law of the total: sums over groups, so that those of several blocks can be added."""
 
     centre: int
     """The sum of the middles of their windows."""
@@ -160,7 +160,7 @@ class Frequencies:
 
 
 def relative_error(frequencies: Frequencies, completion: Floats) -> Floats:
-    """What the period, the frequencies left out and rounding can change, where the total has these probabilities."""
+    """Bound the change by the period, the frequencies left out and rounding, where the total has these probabilities."""
     wrong = frequencies.error + 2.0 * float(np.exp(-_PERIOD_DEPTH)) + 1e-16
     with np.errstate(divide="ignore"):
         found = _FREQUENCY_ROUNDING * (8.0 + frequencies.count) + wrong / np.maximum(completion, 0.0)

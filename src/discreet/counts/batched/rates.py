@@ -70,7 +70,7 @@ class NoisyCells:
     """Which cells have noise of their own; the others say nothing about their counts."""
     noise: CellsNoise
     totals: Counts | None = None
-    """What the counts of each group add up to, if that is public."""
+    """The total of the counts of each group, if that is public."""
 
     def counts(self, log_rate: Floats, tilt: Floats) -> TiltedCounts:
         """The laws of the true counts given the logarithms of their rates, under a tilt for each group."""

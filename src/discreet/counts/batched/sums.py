@@ -250,7 +250,7 @@ class FreeTotals:
 
     @cached_property
     def _turns(self) -> Spectra:
-        """What makes the first total the first entry of a transform back."""
+        """The turns that make the first total the first entry of a transform back."""
         length = self.transforms.length
         unit = np.exp(2j * np.pi * np.arange(length) / length)
         shift = (self.first - self.windows.low.sum(axis=1))[:, None]

@@ -122,7 +122,7 @@ class _ChainPart:
     noise: CellNoise
     raw: Counts
     private: SizePrior | None
-    """What is believed about the total, if it is private."""
+    """The prior on the total, if it is private."""
     reach: float
     """About how far its counts can be from their means."""
 

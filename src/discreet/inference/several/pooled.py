@@ -79,7 +79,7 @@ class _Model:
 
     a: Floats
     slopes: Floats
-    """What the logarithms change by from one count to the next near the sum of all references, by category; taken out of everything."""
+    """The change of the logarithms per count near the sum of all references, by category; taken out of everything."""
     total_slope: float
     """The same for the total."""
 

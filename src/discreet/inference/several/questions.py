@@ -98,8 +98,8 @@ def questions_together(records: Mapping[str, Release]) -> StudyPosterior:
 
 
 def _sharing(release: Release) -> Hashable:
-    """What tables must have in common to share the sizes of their groups: the same groups, made by the same rule, of sizes that are not
-    public. None if a table shares nothing."""
+    """Return a key that is equal for tables that share the sizes of their groups: the same groups, made by the same rule, of sizes that are
+    not public. None if a table shares nothing."""
     mechanism, about = release.mechanism, release.about
     if about is None or not isinstance(about.counting, CountingRule) or not isinstance(mechanism, LatticeGeometric):
         return None
@@ -138,7 +138,7 @@ class SharedSizes(FieldsAlone):
         return NoiseAware(release.prior, None, _counts(release, group, self.prior(place, group)), seed=seed)
 
     def prior(self, place: int, group: int) -> SizePrior:
-        """What is known of a group's size but for one question."""
+        """Return the law of a group's size by everything but one question."""
         if self.total is None:
             weight = _GroupWeight([self._message(release, group, 0.0) for release in self.releases], 1.0, 0.0)
             return weight.prior(place, np.ones(len(weight.law.value)), _checked(weight.omitted))
@@ -174,14 +174,14 @@ class SharedSizes(FieldsAlone):
         return weights, completions, min(1.0, omitted)
 
     def _message(self, release: Release, group: int, rate: float) -> "tuple[Run, float]":
-        """What a question says about the size of a group, under a tilt: logarithms, and a bound on what their window leaves out."""
+        """Return the message of a question about the size of a group, under a tilt: logarithms, and a bound on what its window omits."""
         found = _counts(release, group, SizePrior(partial(_tilt, rate, float(max(1, sum(_row(release, group))))), self.total))
         with np.errstate(divide="ignore"):
             return Run(found.sizes.low, np.log(found.sizes.value)), found.omitted
 
 
 def _checked(omitted: float) -> float:
-    """What is left out, if that is little: windows hold next to all of every question alone, and of all together unless they disagree."""
+    """Return the omitted probability, if it is little: windows hold next to all of every question, unless the questions disagree."""
     if omitted > _MOST_OMITTED:
         raise TooLargeError(_HARDLY_FIT)
     return omitted
@@ -226,7 +226,7 @@ class _GroupWeight:
         self.omitted = min(1.0, left * float(np.exp(self.share.max() - largest)) / float(scaled.sum()))
 
     def prior(self, place: int, completion: Floats, omitted: float) -> SizePrior:
-        """What all questions but one, and the other groups, say about the size."""
+        """Return the law of the size by all questions but one, and by the other groups."""
         with np.errstate(divide="ignore", invalid="ignore"):
             table = np.delete(self.logs, place, axis=0).sum(axis=0) + self.share + self.rate * (self.u - self.law.mean) + np.log(completion)
         held = np.nonzero(np.isfinite(table))[0]

@@ -24,7 +24,7 @@ Reader = Callable[[int, Prior, Sequence[Outcome]], NoiseAware]
 
 
 def combined_table(releases: Sequence[Release], prior: Prior | None, same_data: bool, read: Reader) -> "CombinedTable":
-    """What tables of the same groups say together.
+    """Combine tables of the same groups into one posterior.
 
     Raises InvalidInputError where groups, impossible cells or public sizes differ, and RefusedError where a total ties groups together.
     """
@@ -50,7 +50,7 @@ def combined_table(releases: Sequence[Release], prior: Prior | None, same_data: 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CombinedTable(TablePosterior):
-    """What several tables say about each group. They are independent: no table whose total alone is public is combined."""
+    """The posterior of several tables read together. Groups are independent: no table whose total alone is public is combined."""
 
     releases: tuple[Release, ...]
     prior: Prior | None

@@ -1,1 +1,1 @@
-"""What a reader can conclude from the release of a table: posteriors of its groups, sums, shares, ranks and contrasts."""
+"""Inference from the release of a table: posteriors of its groups, sums, shares, ranks and contrasts."""

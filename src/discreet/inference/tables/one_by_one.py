@@ -59,7 +59,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         return {}
 
     def __getitem__(self, group: Hashable) -> T:
-        """What is known about one group, as about one variable.
+        """Return the posterior of one group, as of one variable.
 
         Raises InvalidInputError where there is nothing to infer: in a group with one possible category, or with none.
         """
@@ -204,13 +204,13 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EachGroup(ByGroup[Any]):
-    """What a verb says about each group: `post.records["north"]`, `post.marginal("current")["north"]`.
+    """The answer of a verb for each group: `post.records["north"]`, `post.marginal("current")["north"]`.
 
     Arrays have the axes (groups, categories), or of a single number (groups).
     """
 
     of: Any
-    """What the verb is asked of: a reading by the same groups."""
+    """The reading by the same groups that the verb is asked of."""
     ask: Callable[[Any], Any]
     labels: tuple[Hashable, ...] = ()
     """The categories; none where each group has one number."""
@@ -332,13 +332,13 @@ class GroupSizes(EachGroup):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PossiblePart(FieldsAlone, Reading):
-    """What is known about one group in which some categories cannot occur. Their number is 0, and that of one that is alone is 1."""
+    """The posterior of one group in which some categories cannot occur. Their number is 0, and that of one that is alone is 1."""
 
     labels: tuple[Hashable, ...]
     """Of all categories."""
     possible: Mask
     inside: Any
-    """What is known about the possible categories; None where there is at most one."""
+    """The reading of the possible categories; None where there is at most one."""
 
     @property
     def categories(self) -> tuple[Hashable, ...]:

@@ -1,4 +1,4 @@
-"""What a public total of all groups says about the size of one: the law of what the other groups leave of it (docs/proofs/tables.md).
+"""The law of the size that all other groups leave to one, where the total alone is public (docs/proofs/tables.md).
 
 Where only the total N is public, the posterior weight of a table's counts is a product over groups, on the sizes u_g that add up to N,
 
@@ -32,7 +32,7 @@ from discreet.numerics.gamma import log_rising
 from discreet.numerics.tilts import balancing_tilt
 
 _TRANSFORM = 32
-"""What a value of a long sum costs, for each doubling of its length, against a product of a short one."""
+"""The cost of a value of a long sum, for each doubling of its length, against a product of a short one."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class TiedSizes:
         return {}
 
     def made_once(self, counts: TreeCounts, place: int, make: Callable[[], Any]) -> Any:
-        """What is made of the law of a group's counts and one of its categories; the last ones are kept."""
+        """Make an object of the law of a group's counts and one of its categories, once; the last ones are kept."""
         key = id(counts), place
         if key not in self._made:
             while len(self._made) >= limits.GROUPS_HELD:

@@ -107,7 +107,7 @@ class TableSummaries:
     """The groups with categories, given by their positions, that cannot occur."""
     noise: CellNoise
     size_prior: SizePrior | None
-    """What is believed about the size of each group; None where it is public."""
+    """The prior on the size of each group; None where it is public."""
     mass: float
 
     @property

@@ -102,9 +102,9 @@ class ReleasedTable(TablePosterior):
     raw: Counts
     """The noisy counts, a row a group."""
     size_prior: SizePrior
-    """What is believed about the size of each group, where nothing about it is public."""
+    """The prior on the size of each group, where nothing about it is public."""
     prior: Prior
-    """What is believed about the categories of all groups but those in `priors`: the record's, or the reader's own."""
+    """The prior on the categories of all groups but those in `priors`: the record's, or the reader's own."""
     priors: Mapping[int, Prior]
     """The groups, by their positions, that have another prior."""
 

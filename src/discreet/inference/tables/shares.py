@@ -26,7 +26,7 @@ from discreet.validation import check_share, named_numbers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverGroups(FieldsAlone, Reading):
-    """What is known about some groups of a table together, by category."""
+    """The posterior of some groups of a table together, by category."""
 
     table: LatentTable
     labels: tuple[Hashable, ...]

@@ -42,7 +42,7 @@ _SPREAD = 8.0 * 2.0**0.5
 _BESIDES = 1_000
 """Values of a count that take as long as what else there is to do for a category of a group that is looked at by itself."""
 _PRECISE = 1e-9
-"""What quantiles of a single release are exact to, in probability."""
+"""The error in probability of the quantiles of a single release."""
 
 
 def group_summaries(
@@ -97,7 +97,7 @@ def _public_sizes(block: Table, noise: CellNoise, tail: float, groups: int) -> G
 
 
 def _work(categories: int, noise: Kernel, most: int = limits.COUNT) -> float:
-    """What one group costs that is looked at by itself, in values of a count: those of all categories, and what else there is to do."""
+    """Return the cost of a group that is looked at by itself, in values of a count: of all categories, and of the rest."""
     return categories * (min(2.0 * noise.width(_FOUND_DEPTH), most) + 1.0 + _BESIDES)
 
 
@@ -276,7 +276,7 @@ class _PublicTotal:
 
     @cached_property
     def _alone(self) -> dict[int, SizePrior]:
-        """What the total and all other groups say about the size of the group of each row, by sums that lose nothing.
+        """Return the law of the size of each row's group by the total and all other groups, from sums that lose nothing.
 
         It is empty where there are too many groups for these sums, or for the time that each takes, or their sizes are too uncertain. Few
         groups are one block of rows.
@@ -300,7 +300,7 @@ class _PublicTotal:
         return TiedGroup(tuple(cells.a[row, held].tolist()), tuple(cells.z[row, held].tolist()), float(self.table.shares[row]))
 
     def _prior(self, batch: WeightedTotals, row: int, others: Floats, error: float) -> SizePrior:
-        """What the total and all other groups say about the size of one group of a batch, by transforms."""
+        """Return the law of the size of one group of a batch by the total and all other groups, by transforms."""
         held = np.flatnonzero((others > 0.0) & (batch.found.totals[row] <= self.total))
         if not held.size:
             raise TooLargeError(
@@ -338,7 +338,7 @@ class _PublicTotal:
         yield from weighted_totals(block, matched_tilts(block.cells, log_slope, self.tilt), log_weight, depth, self.total)
 
     def _contributions(self, block: Table) -> Contributions:
-        """What the groups of a block add to the total, from windows that are a little short."""
+        """Return the contribution of a block's groups to the total, from windows that are a little short."""
         each = [
             contributions(batch.law, batch.found.first, batch.part.multiplicity, self.noise.slope)
             for batch in self._batches(block, _SEARCH_DEPTH)

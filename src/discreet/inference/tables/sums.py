@@ -28,7 +28,7 @@ from discreet.numerics.transforms import fast_length, laws, spectra
 from discreet.validation import check_records, check_share
 
 _TRANSFORMED_TAIL = 1e-19
-"""What is left out at the ends of laws that are transformed."""
+"""The probability left out at the ends of laws that are transformed."""
 _FACTOR_ROUNDING = 1e-15
 """Rounding error of a product of transforms, for each factor."""
 _LARGEST_SUM_ERROR = 1e-10

@@ -255,7 +255,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     @property
     def _compared(self) -> ComparedGroups:
-        """What contrasts of groups are computed from."""
+        """The laws from which contrasts of groups are computed."""
         return ComparedGroups(
             self.cells, lambda group, some: self[group].marginal(some), self._concentrations, self._tie if self.tied else None
         )

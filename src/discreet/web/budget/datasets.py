@@ -1,4 +1,4 @@
-"""What the screen for budgets shows of a ledger: its datasets, and one of them with its spends."""
+"""The datasets of a ledger on the screen for budgets, and one of them with its spends."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -113,7 +113,7 @@ def dataset_view(ledger: Ledger, shown: str, dataset: str) -> Html:
 
 
 def _periods(budget: Budget, periods: Sequence[Statement]) -> list[Html]:
-    """What was spent in each period and is left of it, the latest ones first, and what those lose who stay."""
+    """Show the spends in each period and what is left of it, the latest ones first, and what those lose who stay."""
     if not periods:
         return []
     rows = [table_row(str(one.period), str(one.spent), left_of(one)) for one in reversed(periods[-limits.LEDGER_SPENDS :])]

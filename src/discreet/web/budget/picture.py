@@ -19,7 +19,7 @@ class BarSegment:
     kind: Literal["spend", "earlier", "preview", "refused"]
     amount: Fraction
     words: str
-    """What is said about it where someone points at it."""
+    """The words shown where someone points at it."""
 
 
 def spends_bar(place: str, segments: Sequence[BarSegment], whole: Fraction, words: str) -> Html:

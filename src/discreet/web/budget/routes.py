@@ -41,7 +41,7 @@ class Budgets:
         self._lock = Lock()
 
     async def read(self, compute: Callable[[], _Value]) -> _Value:
-        """What is computed from a ledger, in a thread."""
+        """Compute something from a ledger, in a thread."""
         return await to_thread.run_sync(compute, limiter=self._limiter)
 
     async def create(self, location: str, fields: Mapping[str, str]) -> BudgetRequest:

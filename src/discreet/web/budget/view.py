@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism
 
 Promised = Guarantee | Loss
-"""What one more release promises: a loss alone is taken to be about the budget's own neighbours."""
+"""The promise of one more release: a loss alone is taken to be about the budget's own neighbours."""
 
 
 def budget_card(
@@ -93,7 +93,7 @@ def _bars(statement: Statement, charge: Charge | None, *, refused: bool, place: 
 
 @dataclass(frozen=True)
 class _Amounts:
-    """What one bar is about: all that was spent, the latest spends, and what one more release would take."""
+    """The amounts of one bar: all that was spent, the latest spends, and what one more release would take."""
 
     spent: Fraction
     latest: Sequence[Fraction]
@@ -152,7 +152,7 @@ def _legend(statement: Statement, charge: Charge | None, *, refused: bool) -> Ht
 
 
 def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -> list[Html]:
-    """What the release would be charged and leave, or why it would be refused."""
+    """Show what the release would be charged and leave, or why it would be refused."""
     if refusal is not None:
         return [element("p", f"It would be refused: {refusal}.", class_="warn")]
     if charge is None:
@@ -164,7 +164,7 @@ def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -
 
 
 def _facts(statement: Statement) -> Html:
-    """What a budget is about and how it is kept, in plain words."""
+    """Describe a budget's subject and how it is kept, in plain words."""
     budget, kept = statement.budget, statement.budget.filter
     during = "" if budget.every is None else f" in one {budget.every}"
     rows = {"About": f"one {budget.unit}{during} (neighbours: {budget.step})", "Hides": hidden(budget)}

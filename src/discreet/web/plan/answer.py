@@ -1,4 +1,4 @@
-"""What the screen for plans answers at once: how wide intervals will be, what an attacker could learn, and an example."""
+"""The first answer of the screen for plans: how wide intervals will be, what an attacker could learn, and an example."""
 
 from typing import Any
 
@@ -117,7 +117,7 @@ def _sentence(question: PlanQuestion, found: WidthPlan) -> str:
 
 
 def _notes(question: PlanQuestion) -> list[str]:
-    """What is to be known about a group of a table, and about a guess."""
+    """Return notes about a group of a table, and about a guess."""
     notes = []
     if question.groups is not None:
         notes.append(f"This is one of {question.groups:,} groups, with {question.size:,} records. ")

@@ -1,4 +1,4 @@
-"""What the screen for plans answers a little later: every mechanism side by side, curves, and the ε that a goal asks for."""
+"""The later answer of the screen for plans: every mechanism side by side, curves, and the ε that a goal asks for."""
 
 import re
 from collections.abc import Iterable

@@ -76,7 +76,7 @@ def _slowly() -> Html:
 
 
 def _wrong(by_field: Mapping[str, str]) -> Response:
-    """What is wrong is said beside its field, and the last answer stays, and says that it is."""
+    """Show messages beside their fields, and keep the last answer, marked as such."""
     stale = element("p", _STALE, id="plan-stale", class_="warn", role="status", hx_swap_oob="true")
     return HTMLResponse(joined(messages("plan", _FIELDS, by_field), stale), headers=KEEP_SHOWN)
 

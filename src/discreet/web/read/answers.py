@@ -1,4 +1,4 @@
-"""What the page answers about a record: each answer is computed by the library, and shown with what does the same by hand."""
+"""The page's answers about a record: each is computed by the library, and shown with what does the same by hand."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ AnyQuestion = ReadQuestion[ReadRequest]
 
 
 def report_name(name: str) -> str:
-    """What the report of a record is called."""
+    """Return the file name of a record's report."""
     stem, dot, kind = name.rpartition(".")
     if not stem:
         return f"{name}.html"

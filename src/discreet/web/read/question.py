@@ -1,4 +1,4 @@
-"""What a reader asked about a record that is open, from the fields of the page."""
+"""The question of a reader about a record that is open, from the fields of the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

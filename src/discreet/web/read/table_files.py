@@ -22,7 +22,7 @@ _LONGEST_STEM = 60
 
 
 def table_name(record: Record, ending: str) -> str:
-    """What the file is called: the letters and digits of the record's title, or else of the name of its own file."""
+    """Return the name of the file: the letters and digits of the record's title, or else of the name of its own file."""
     about = record.release.about
     for text in ((about and about.title) or "", Path(record.name).stem, "table"):
         words = "".join(letter if category(letter)[0] in "LMN" else " " for letter in text).split()

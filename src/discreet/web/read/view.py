@@ -84,7 +84,7 @@ def opening() -> Html:
 
 
 def gone() -> Html:
-    """What is said where a record is not open any more."""
+    """Return the message where a record is not open any more."""
     kept = f"the last {limits.OPENED_RECORDS} records are kept, while the server runs"
     return element("p", f"This record is not open any more ({kept}): open it again.", class_="warn")
 

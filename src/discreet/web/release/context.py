@@ -1,4 +1,4 @@
-"""What the screen for releases works with: what is kept, what the browser sent, and the ledgers."""
+"""The state of the screen for releases: what is kept, what the browser sent, and the ledgers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ class ReleaseContext:
         return {**fields, "ledger": self._ledgers.shown(named) if named else self._ledgers.default}
 
     def ledger_name(self, question: ReleaseQuestion) -> str:
-        """What a question's ledger is kept by: also where the page is started in another folder, it is the same."""
+        """Return the name that a question's ledger is kept by: also where the page is started in another folder, it is the same."""
         named = question["ledger"].removeprefix("sqlite:///")
         if not named:
             told = "name a ledger: the path of its file, or the URL of a PostgreSQL database; the screen “Budget” makes a new one"
@@ -62,7 +62,7 @@ class ReleaseContext:
     # --- questions and their records ----------------------------------------------------------------------------------
 
     def asked_before(self, question: ReleaseQuestion) -> list[KeptRelease]:
-        """What was asked in the same words about the same file, the newest first.
+        """Return earlier questions in the same words about the same file, the newest first.
 
         A file that was sent to an earlier process is gone. What may have been charged for it is told by its name alone.
         """
@@ -76,7 +76,7 @@ class ReleaseContext:
         return [asked for asked in self.store.latest() if is_same(asked)]
 
     def fields(self, key: str) -> dict[str, str]:
-        """What was typed for a question that is kept, with the copy of its file, if that is still there."""
+        """Return what was typed for a question that is kept, with the copy of its file, if that is still there."""
         asked = self.store.find(key)
         return {**asked.fields, **({"upload": self._sent.get(key, "")} if asked.fields.get("upload") else {})}
 

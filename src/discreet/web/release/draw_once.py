@@ -35,7 +35,7 @@ State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 
 @dataclass(frozen=True)
 class ReleasePreview:
-    """What is known before a release is confirmed: all of it is public, or is made public by the release."""
+    """The preview of a release before it is confirmed: all of it is public, or is made public by the release."""
 
     question: ReleaseQuestion
     described: Mapping[str, Any]
@@ -44,12 +44,12 @@ class ReleasePreview:
     statement: Statement
     charge: Charge
     second_budget: str | None
-    """What is to be said where the same source was charged to another dataset before."""
+    """The warning where the same source was charged to another dataset before; None elsewhere."""
 
 
 @forgets_variables
 def look(question: ReleaseQuestion, source: Path | str, declared: str | None, ledger: Ledger) -> ReleasePreview:
-    """What a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge.
+    """Preview what a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge.
 
     `declared` is what the ledger will keep as the source.
     """
@@ -63,7 +63,7 @@ def look(question: ReleaseQuestion, source: Path | str, declared: str | None, le
 
 
 def declared_source(kept: Mapping[str, str]) -> str | None:
-    """What a ledger keeps as the source of a question as it is kept: its path, or the name of a file that was sent to the page."""
+    """Return a ledger's source of a question as it is kept: its path, or the name of a file that was sent to the page."""
     return source_of(kept["file"]) if kept.get("file") else printable(f"{kept.get('upload', '')} (sent to the page)")
 
 
@@ -108,7 +108,7 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Kep
 
 
 def state(asked: KeptRelease, ledger: Ledger) -> State:
-    """What has become of a question. Raises LedgerError if its ledger does not say."""
+    """Return the state of a question. Raises LedgerError if its ledger does not say."""
     if asked.record is not None:
         return "drawn"
     return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
@@ -122,7 +122,7 @@ def _prepared(question: ReleaseQuestion, source: Path | str) -> Prepared:
 
 
 def _description(mechanism: Mechanism) -> Mapping[str, Any]:
-    """What the ledger says about a mechanism, as it is read back."""
+    """Return the ledger's description of a mechanism, as it is read back."""
     found: dict[str, Any] = json.loads(as_json(described(mechanism)))
     return found
 

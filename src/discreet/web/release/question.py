@@ -1,4 +1,4 @@
-"""What someone asks to be released on the page, and what the page refuses beside what every release does."""
+"""The question of whoever releases on the page, and what the page refuses beside what every release does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ReleaseQuestion:
     request: ReleaseRequest
 
     def __getitem__(self, name: str) -> str:
-        """What was typed into a field."""
+        """Return the text that was typed into a field."""
         return self.fields.get(name, "")
 
     @property

@@ -81,7 +81,7 @@ async def _look(request: Request) -> Response:
 
 
 async def _check(request: Request) -> Response:
-    """What the curator alone may know; nothing of it is kept."""
+    """Check the data for the curator alone; nothing of the answer is kept."""
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
@@ -103,7 +103,7 @@ async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapp
 
 
 def in_page(error: DiscreetError) -> str:
-    """What an error says, with the labels of the form's fields in place of the shell's options."""
+    """Return an error's message, with the labels of the form's fields in place of the shell's options."""
     return spoken(error.in_shell, ReleaseRequest, "form")
 
 
@@ -120,7 +120,7 @@ def _field_of(error: DiscreetError) -> str:
 
 
 def _wrong(by_field: Mapping[str, str]) -> Response:
-    """What is wrong is said beside its field, and in one place above all, which takes the place of an earlier look."""
+    """Show messages beside their fields, and in one place above all, which takes the place of an earlier look."""
     told = "Nothing was charged. Something in the form is not right yet: it is said beside its field."
     return HTMLResponse(joined(element("p", told, class_="warn", role="status"), messages("release", FIELDS, by_field)))
 
@@ -171,7 +171,7 @@ async def _listed(request: Request) -> Response:
 
 
 def _states(desk: ReleaseContext, every: Sequence[KeptRelease], drawing: Set[str]) -> list[State]:
-    """What has become of questions. A ledger is opened once for all of them, and waited for once if it does not answer."""
+    """Return the states of questions. A ledger is opened once for all of them, and waited for once if it does not answer."""
     found: dict[str, State] = {asked.key: "drawn" if asked.record is not None else "drawing" for asked in every}
     open_ones = [asked for asked in every if asked.record is None and asked.key not in drawing]
     for name in dict.fromkeys(asked.ledger for asked in open_ones):
@@ -183,7 +183,7 @@ def _states(desk: ReleaseContext, every: Sequence[KeptRelease], drawing: Set[str
 
 
 async def _remove(request: Request) -> Response:
-    """What was charged or drawn since it was listed stays: whoever pressed the button did not know."""
+    """Remove a question. One that was charged or drawn since it was listed stays: whoever pressed the button did not know."""
     desk, fields = _desk(request), await typed(request)
 
     def removed() -> None:

@@ -42,7 +42,7 @@ class KeptRelease:
 
     key: str
     fields: Mapping[str, str]
-    """What was typed, by field."""
+    """The texts that were typed, by field."""
     ledger: str
     """Without a password."""
     described: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What the screen for releases shows: what will be published and charged, what was drawn, and what was asked for before."""
+"""The view of the screen for releases: what will be published and charged, what was drawn, and what was asked for before."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ _PICKER = Html(
     '<label for="release-pick">or a copy of one, sent to this page</label>'
     f'<input id="release-pick" type="file" data-upload="release-sent" accept="{",".join((*ENDINGS, *PACKED))}">'
 )
-"""What stands after the first field, which names a file: another way to choose one."""
+"""The second way to choose a file, after the first field, which names one."""
 
 
 def form_fields(typed: Mapping[str, str], sent_file: Html | None = None) -> Html:
@@ -62,7 +62,7 @@ def form_fields(typed: Mapping[str, str], sent_file: Html | None = None) -> Html
 
 
 def looked(look: ReleasePreview, key: str) -> Html:
-    """What will be published, what it costs, and the button that does it."""
+    """Show what will be published, what it costs, and the button that does it."""
     found = look.stand_in
     head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
@@ -77,7 +77,7 @@ def looked(look: ReleasePreview, key: str) -> Html:
 
 
 def checked(found: DataCheck) -> Html:
-    """What is in the way of a release, for whoever may see the data."""
+    """Show what is in the way of a release, to whoever may see the data."""
     head = element("p", f"{PRIVATE[:1].upper()}{PRIVATE[1:]}. Nothing of this is kept, or charged.", class_="warn")
     said = (f"{line[:1].upper()}{line[1:]}." for line in found.lines)
     listed = element("ul", *(element("li", isolated(line)) for line in said))
@@ -172,7 +172,7 @@ REMOVABLE: dict[State, tuple[str, str]] = {
     "asked": ("Forget", ""),
     "unknown": ("Give it up", "If it was charged, the charge stands, and nothing will be published for it. Give it up?"),
 }
-"""What can be removed, by a button with these words, and what is asked before."""
+"""The states in which a question can be removed, with the words of the button, and of the question before."""
 
 
 def listed(every: Sequence[tuple[KeptRelease, State]]) -> Html:
