@@ -7,9 +7,9 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
+from discreet.counts.moments import ScoreMoments
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
-from discreet.counts.score_moments import ScoreMoments
 from discreet.counts.size_posterior import SizePosterior
 
 OMITTED_AT_MOST = 1e-17

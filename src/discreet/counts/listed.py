@@ -10,10 +10,9 @@ from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
-from discreet.counts.covariances import listed_covariance
+from discreet.counts.moments import ScoreMoments, listed_covariance, listed_score
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.runs import Run, inverse
-from discreet.counts.score_moments import ScoreMoments, listed_score
 from discreet.counts.size_posterior import SizePosterior
 
 

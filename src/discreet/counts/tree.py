@@ -17,16 +17,15 @@ from scipy.special import logsumexp
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
-from discreet.counts.covariances import segment_covariance
 from discreet.counts.factors import Count, Split
 from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
 from discreet.counts.law import OMITTED_AT_MOST
+from discreet.counts.moments import ScoreMoments, segment_covariance, segment_score
 from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
-from discreet.counts.score_moments import ScoreMoments, segment_score
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
-from discreet.counts.total_blocks import total_blocks
+from discreet.counts.total_nodes import total_blocks
 from discreet.errors import TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.tails import kept

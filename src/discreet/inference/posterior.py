@@ -16,7 +16,6 @@ from discreet.inference.labelled import Figures
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, generator
-from discreet.inference.simultaneous import common_tail
 from discreet.model.cells import Groups
 from discreet.validation import check_records, check_share
 
@@ -134,3 +133,22 @@ class Posterior(FieldsAlone, Reading):
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         return arviz_of(self.to_xarray(draws, chains, rng))
+
+
+def common_tail(mass: float, categories: NDArray[np.int64], tied: bool) -> float:
+    """The probability on either side of every interval with which all of them hold with probability `mass` or more.
+
+    Args:
+        mass: How probable it is to be that all probabilities lie in their intervals.
+        categories: How many categories can occur in each group. Two of them have one interval, because one says the other.
+        tied: Whether groups depend on each other.
+
+    Between independent groups the masses of groups are multiplied. Within a group, and between groups that are tied, what lies outside
+    of intervals is added up.
+    """
+    intervals = np.where(categories > 2, categories, 1)[categories > 1]
+    if not intervals.size:
+        return 0.5 * (1.0 - mass)
+    if tied:
+        return 0.5 * (1.0 - mass) / float(intervals.sum())
+    return -0.5 * float(np.expm1(np.log(mass) / len(intervals))) / float(intervals.max())

@@ -4,13 +4,15 @@ A record says how probable its outcome was given any true counts. That is the me
 its scores use one. What a reader believes about the categories before is another matter, and may be any Dirichlet over them.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Groups
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.validation import items_of, shown, spelling
+
+_SHOWN_PARAMETERS = 5
 
 
 def reader_prior(given: Any, recorded: Prior) -> Prior:
@@ -71,3 +73,21 @@ def _required(prior: Any) -> Any:
 
 def _same(one: tuple[Hashable, ...], other: tuple[Hashable, ...]) -> bool:
     return [*map(spelling, one)] == [*map(spelling, other)]
+
+
+def agreed_prior(priors: Sequence[Prior], given: Prior | None) -> Prior:
+    """The prior that a reader gives, with the labels of the records; without one, that of all records, which must be the same."""
+    first = priors[0]
+    if given is None:
+        for other in priors[1:]:
+            if other.exact != first.exact:
+                raise InvalidInputError(
+                    f"the records have different priors, {_parameters(first)} and {_parameters(other)}: say which to use with prior="
+                )
+        return first
+    return reader_prior(given, first)
+
+
+def _parameters(prior: Prior) -> str:
+    first = ", ".join(f"{float(a):g}" for a in prior.exact[:_SHOWN_PARAMETERS])
+    return f"({first}{', ...' if prior.k > _SHOWN_PARAMETERS else ''})"

@@ -1,8 +1,9 @@
 """The verbs that all readings of a release have alike: of one variable, of a table, of its margins and sums, and of several releases."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -107,7 +108,8 @@ class Reading(ABC):
         Raises:
             InvalidInputError: Fewer than two sets are given, one is empty, or a category is in none or in two of them.
         """
-        return SetsOfCategories(self, tuple(sets), tuple(map(tuple, self._sets(sets))))
+        chosen = tuple(map(tuple, self._sets(sets)))
+        return self._by_sets(tuple(sets), chosen, methodcaller("merged", {label: list(each) for label, each in sets.items()}))
 
     def cumulative(self) -> "Reading":
         """For ordered answers the same of each category or an earlier one: `up to former`.
@@ -115,7 +117,12 @@ class Reading(ABC):
         The order is that of `categories`. The last category is left out: all answers are up to it.
         """
         places = range(1, len(self.categories))
-        return SetsOfCategories(self, tuple(f"up to {self.categories[i - 1]}" for i in places), tuple(tuple(range(i)) for i in places))
+        labels, sets = tuple(f"up to {self.categories[i - 1]}" for i in places), tuple(tuple(range(i)) for i in places)
+        return self._by_sets(labels, sets, methodcaller("cumulative"))
+
+    def _by_sets(self, labels: tuple[Hashable, ...], sets: tuple[tuple[int, ...], ...], _: Callable[[Any], Any]) -> "Reading":
+        """The same of sets of categories, given by their positions; and the verb that gives those of one group."""
+        return SetsOfCategories(self, labels, sets)
 
     def _index(self, category: Hashable) -> int:
         return category_index(self.categories, category)
@@ -261,9 +268,29 @@ class Reading(ABC):
         return self.summary(mass, "polars")
 
 
+class Sets:
+    """Sets of the categories of another reading, which may overlap, as those of cumulative answers do."""
+
+    of: Any
+    labels: tuple[Hashable, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    def _index(self, category: Hashable) -> int:
+        """The place of a set, named by its label or, up to a category, by that category."""
+        names = [label for label in (category, f"up to {category}") if label in self.labels]
+        return category_index(self.labels, names[0] if names else category)
+
+    def _inside(self, chosen: Iterable[int]) -> list[int]:
+        """The categories in some of the sets, of which none is in two."""
+        inside = [i for place in chosen for i in self.sets[place]]
+        if len(set(inside)) < len(inside):
+            raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
+        return sorted(inside)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SetsOfCategories(FieldsAlone, Reading):
-    """A reading of sets of another reading's categories, which may overlap, as those of cumulative answers do."""
+class SetsOfCategories(Sets, FieldsAlone, Reading):
+    """A reading of sets of the categories of another reading."""
 
     of: Reading
     labels: tuple[Hashable, ...]
@@ -275,9 +302,6 @@ class SetsOfCategories(FieldsAlone, Reading):
     def categories(self) -> tuple[Hashable, ...]:
         return self.labels
 
-    def _index(self, category: Hashable) -> int:
-        return place_of_set(self.labels, category)
-
     def _distribution(self, chosen: Sequence[int]) -> Any:
         return self.of._distribution(self._inside(chosen))
 
@@ -285,10 +309,6 @@ class SetsOfCategories(FieldsAlone, Reading):
         """The same of each set or an earlier one; refused for sets that overlap."""
         self._inside(range(len(self.sets)))
         return super().cumulative()
-
-    def _inside(self, chosen: Iterable[int]) -> list[int]:
-        """The categories in some of the sets, of which none is in two."""
-        return inside_of(self.sets, chosen)
 
     def contrast(self, first: Any, second: Any) -> Any:
         """How two sets that have no category in common differ (`NoiseAware.contrast`)."""
@@ -304,24 +324,10 @@ class SetsOfCategories(FieldsAlone, Reading):
     @property
     def records(self) -> Reading:
         """The same of the shares of these very records."""
-        return SetsOfCategories(self.of.records, self.labels, self.sets)
+        return replace(self, of=self.of.records)
 
     def __repr__(self) -> str:
         return f"<sets of categories: {', '.join(map(str, self.labels))}>"
-
-
-def place_of_set(labels: tuple[Hashable, ...], category: Hashable) -> int:
-    """The place of a set, named by its label or, up to a category, by that category."""
-    names = [label for label in (category, f"up to {category}") if label in labels]
-    return category_index(labels, names[0] if names else category)
-
-
-def inside_of(sets: Sequence[tuple[int, ...]], chosen: Iterable[int]) -> list[int]:
-    """The categories, given by their positions, in some sets of them, of which none is in two."""
-    inside = [i for place in chosen for i in sets[place]]
-    if len(set(inside)) < len(inside):
-        raise RefusedError("sets that overlap, as those of cumulative answers do, are asked for one at a time")
-    return sorted(inside)
 
 
 def any_of(labels: Sequence[Hashable]) -> Hashable:

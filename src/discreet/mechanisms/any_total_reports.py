@@ -1,7 +1,7 @@
 """The best report where n is private: counts r of any total with the least expected Hellinger error (docs/explain/mechanisms.md).
 
 `argmin_r E[H(Dir(a + X), Dir(a + r)) | z]`, X from the prior predictive, every n as likely as any other before z is seen. The posterior of
-X is that of the parts of a count of any total (`counts.coarse_totals`), which has marginal laws and points that stand for all of it, at
+X is that of the parts of a count of any total (`counts.coarse`), which has marginal laws and points that stand for all of it, at
 any z:
 
 - Where the counts that carry the posterior are few, they are all listed; where the candidates that can be better than the best one known
@@ -22,7 +22,7 @@ from attrs import frozen
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.coarse_totals import AnyTotal, most_nodes, points_of
+from discreet.counts.coarse import AnyTotal, most_nodes, points_of
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise

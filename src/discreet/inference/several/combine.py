@@ -15,10 +15,10 @@ import numpy as np
 from discreet.arrays import Counts
 from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.reader_priors import agreed_prior
 from discreet.inference.seeds import generator, seed_of, seed_of_outcome
 from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.pooled import counts_of_new_records
-from discreet.inference.several.priors import agreed_prior
 from discreet.inference.several.tables import CombinedTable, combined_table
 from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.dirichlet import Prior

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.reader_priors import agreed_prior
 from discreet.inference.seeds import seed_of, seed_of_outcome
-from discreet.inference.several.priors import agreed_prior
 from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome
 from discreet.mechanisms.lattice import LatticeGeometric

@@ -15,7 +15,7 @@ from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import Block
 from discreet.counts.pairs import check_pairs
 from discreet.counts.runs import Run, added, values_at
-from discreet.counts.total_blocks import joint_weights
+from discreet.counts.total_nodes import joint_weights
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
 from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling

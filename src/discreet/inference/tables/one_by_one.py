@@ -18,7 +18,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.frames import warn_caller
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
-from discreet.inference.reading import Reading, inside_of, place_of_set
+from discreet.inference.reading import Reading, Sets
 from discreet.inference.records import RecordContrast, ShareOfRecords, of_different_records
 from discreet.inference.seeds import Rng
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
@@ -191,15 +191,13 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> "EachGroup":
         return EachGroup(self, methodcaller("score", dict(zip(self.categories, weights.tolist(), strict=True)), draws, rng))
 
-    def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "EachGroup":
-        """The same of coarser categories, in every group (`Reading.merged`)."""
-        chosen = tuple(map(tuple, self._sets(sets)))
-        return SetsByGroup(self, methodcaller("merged", {label: list(each) for label, each in sets.items()}), tuple(sets), chosen)
+    if TYPE_CHECKING:  # the verbs of a reading, by group
 
-    def cumulative(self) -> "EachGroup":
-        """For ordered answers the same of each category or an earlier one, in every group (`Reading.cumulative`)."""
-        places = range(1, len(self.categories))
-        return SetsByGroup(self, methodcaller("cumulative"), super().cumulative().categories, tuple(tuple(range(i)) for i in places))
+        def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "EachGroup": ...
+        def cumulative(self) -> "EachGroup": ...
+
+    def _by_sets(self, labels: tuple[Hashable, ...], sets: tuple[tuple[int, ...], ...], verb: Callable[[Any], Any]) -> "EachGroup":
+        return SetsByGroup(self, verb, labels, sets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +246,7 @@ class EachGroup(ByGroup[Any]):
     @property
     def records(self) -> "EachGroup":
         """The same of the shares of these very records."""
-        return EachGroup(self.of.records, self.ask, self.labels)
+        return replace(self, of=self.of.records)
 
     @property
     def no_records(self) -> Floats:
@@ -261,18 +259,11 @@ class EachGroup(ByGroup[Any]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetsByGroup(EachGroup):
-    """Sets of the categories of a table, in each group. They may overlap, as those of cumulative answers do."""
+class SetsByGroup(Sets, EachGroup):
+    """Sets of the categories of a table, in each group."""
 
     sets: tuple[tuple[int, ...], ...] = ()
     """The positions of the categories in each set."""
-
-    def _index(self, category: Hashable) -> int:
-        return place_of_set(self.labels, category)
-
-    def _inside(self, chosen: Sequence[int]) -> list[int]:
-        """The categories in some of the sets, of which none is in two."""
-        return inside_of(self.sets, chosen)
 
     def _comparable(self, chosen: Sequence[int]) -> list[int]:
         found: list[int] = self.of._comparable(self._inside(chosen))
@@ -281,11 +272,6 @@ class SetsByGroup(EachGroup):
     def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Any]:
         found: Iterator[Any] = self.of._contrasts(groups, reference, self._inside(chosen))
         return found
-
-    @property
-    def records(self) -> "SetsByGroup":
-        """The same of the shares of these very records."""
-        return SetsByGroup(self.of.records, self.ask, self.labels, self.sets)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,7 +345,7 @@ class PossiblePart(FieldsAlone, Reading):
     @property
     def records(self) -> "PossiblePart":
         """The shares of these very records."""
-        return PossiblePart(self.labels, self.possible, None if self.inside is None else self.inside.records)
+        return replace(self, inside=None if self.inside is None else self.inside.records)
 
 
 def _known(value: float) -> ShareOfRecords:

@@ -14,10 +14,11 @@ from scipy.special import digamma, polygamma
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.arrays import DEPTH, GroupSummaries, Table, each_block, joined, known, table_of
+from discreet.betas.lines import BetaLines
+from discreet.counts.batched.arrays import DEPTH, TRIMMED, GroupSummaries, Table, each_block, joined, known, precision, table_of, trimmed
 from discreet.counts.batched.free_sizes import TRIMMED_TOTALS, WeightedTotals, summarise, weighted_totals
 from discreet.counts.batched.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
-from discreet.counts.batched.public_sizes import of_public_sizes
+from discreet.counts.batched.sums import laws_of_sizes
 from discreet.counts.batched.tilts import matched_tilts
 from discreet.counts.batched.windows import UNBOUNDED, RiseTable
 from discreet.counts.factors import Kernel
@@ -90,9 +91,25 @@ def group_summaries(
 
 
 def _public_sizes(block: Table, noise: CellNoise, tail: float, groups: int) -> GroupSummaries:
-    result = of_public_sizes(block, tail)
+    """Summaries of all rows, with intervals that leave out `tail` on either side: the counts of each group add up to its size."""
+    sizes, result = block.sizes, known(block)
+    for rows, law in laws_of_sizes(block.cells, sizes, DEPTH):
+        part = block.rows(rows)
+        group, cell = np.nonzero(part.open)
+        to = rows[group], cell
+        lines = BetaLines(
+            law.weight[group, cell], law.low[group, cell], sizes[rows][group], part.cells.a[group, cell], part.rest[group, cell]
+        )
+        mean, variance = lines.moments()
+        result.mean[to], result.std[to] = mean, np.sqrt(variance)
+        count, spread = lines.count_moments
+        result.count_mean[to], result.count_std[to] = count, np.sqrt(spread)
+        start, weight, dropped = trimmed(lines.weight, TRIMMED)
+        short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
+        result.low[to], result.high[to], wrong = short.interval(tail, precision(tail))
+        result.error[to] = wrong + dropped + law.omitted[group]
     for row in _hard(block, result.error.max(axis=1, initial=0.0), groups):
-        _of_one_group(block, row, noise, known_size(int(block.sizes[row])), tail, result)
+        _of_one_group(block, row, noise, known_size(int(sizes[row])), tail, result)
     return result
 
 
@@ -198,7 +215,7 @@ def _of_one_group(table: Table, row: int, noise: CellNoise, prior: SizePrior, ta
         result.count_mean[row, cell], result.count_std[row, cell] = run.mean, run.variance**0.5
         if not unsure[cell]:
             continue
-        law = probability_law(counts, i, float(table.cells.a[row, cell]), float(table.rest[row, cell]), cell)
+        law = probability_law(counts, i, float(cells.a[row, cell]), float(table.rest[row, cell]), cell)
         result.mean[row, cell], result.std[row, cell] = law.mean(), law.std()
         result.low[row, cell], result.high[row, cell] = law.interval(1.0 - 2.0 * tail)
         result.error[row, cell] = min(law.omitted + _PRECISE, 1.0)
