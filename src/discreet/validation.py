@@ -264,11 +264,11 @@ def check_public(public: Any, name: str = "public", *, groups: bool = False) -> 
 
 
 SharesOf = Literal["population", "records"]
-"""Whose shares are asked for: those of the population that the records were drawn from, or of these very records."""
+"""The owners of the shares: the population that the records were drawn from, or these very records."""
 
 
 def check_shares_of(about: Any, name: str = "about") -> SharesOf:
-    """Whose shares are asked for, as one of the two words."""
+    """Check whose shares are asked for: one of the two words."""
     if about not in ("population", "records"):
         allowed = "population (that the records are a sample of) or records (these very ones, as of a register)"
         raise InvalidInputError(f"{name} must be {allowed}, got {shown(about)!r}")

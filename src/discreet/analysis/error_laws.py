@@ -107,7 +107,7 @@ class ComputedFloat(float):
 
     method: str
     standard_error: float
-    """Of a simulation; otherwise 0."""
+    """The standard error of a simulation; otherwise 0."""
     bound: float
     """How far a sum may be from the truth by what it leaves out (interpolation: an estimate, from half the nodes)."""
     at: tuple[int, ...] | None
@@ -300,7 +300,7 @@ def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
 
 
 def _batches(draws: int, k: int) -> list[int]:
-    """So many draws in parts that fit in memory."""
+    """Split so many draws into parts that fit in memory."""
     size = max(1, limits.ERROR_VALUES // k)
     return [min(size, draws - start) for start in range(0, draws, size)]
 

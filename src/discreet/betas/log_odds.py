@@ -82,7 +82,7 @@ class BetaFamily:
 
     @cached_property
     def _parameters(self) -> Floats:
-        """Of every cell, (a, b) on the last axis; (1, 1) where there is no weight."""
+        """The parameters (a, b) of every cell, on the last axis; (1, 1) where there is no weight."""
         return np.where((self.weights > 0.0)[..., None], self.rows[:, None, :] + self.columns[None, :, :], 1.0)
 
     @cached_property
@@ -306,12 +306,12 @@ class PanelLaws:
         return np.append(start + step * within, self.edges[-1])
 
     def integral(self, factor: Floats | float = 1.0) -> Floats:
-        """Of every function times a factor, which has a value for each panel and node."""
+        """Return the integral of every function times a factor, which has a value for each panel and node."""
         return np.asarray(np.einsum("pm,pmr->r", self.node_weights * factor, self.values))
 
     @cached_property
     def _coefficients(self) -> Floats:
-        """Of Legendre polynomials, by panel, degree and function."""
+        """The coefficients of Legendre polynomials, by panel, degree and function."""
         to_legendre = legvander(_PANEL_POINTS, _PANEL_NODES - 1) * _PANEL_WEIGHTS[:, None] * (np.arange(_PANEL_NODES) + 0.5)
         return np.asarray(np.einsum("mk,pmr->pkr", to_legendre, self.values))
 
@@ -398,7 +398,7 @@ class JointLaw:
         return float(self.first.integral() @ self.second.integral())
 
     def mean(self, first: Floats | float = 1.0, second: Floats | float = 1.0) -> float:
-        """Of the product of two functions, given by their values at the nodes."""
+        """Return the mean of the product of two functions, given by their values at the nodes."""
         return float(self.first.integral(first) @ self.second.integral(second)) / self.mass
 
     @cached_property

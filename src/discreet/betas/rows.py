@@ -147,7 +147,7 @@ class BetaRows(BetaMixture):
         return result
 
     def _beyond(self, u: Floats, upper: Mask) -> tuple[Floats, Floats]:
-        """As for any mixture, with the matrices of all blocks computed once."""
+        """Return the probability beyond logits, as for any mixture, with the matrices of all blocks computed once."""
         t = np.clip(np.stack([expit(u), expit(-u)]), _LEAST_NORMAL, BELOW_ONE)
         mass, density = self._table.beyond(t, upper)
         return mass, density * t[1]
@@ -202,7 +202,7 @@ class _BetaTable:
 
     @cached_property
     def var(self) -> float:
-        """That within the components and that of their means."""
+        """Return the variance: that within the components and that of their means."""
         total, weight, first, second = self._moments
         rest = self.rest + np.concatenate([part.n for part in self.parts])
         mine, others = (self.a + self.count) / total, (self.b + rest) / total
@@ -259,7 +259,7 @@ class _Factors:
         return self.values * self.part.of_difference
 
     def summed(self, rows: Floats, columns: Floats) -> float:
-        """Their sum with d, from the logarithms of d itself: slow, and good where its parts are beyond floats."""
+        """Return the sum of factors times d, from the logarithms of d itself: slow, and good where its parts are beyond floats."""
         block = self.part.block
         log_terms = block.of_difference(self.part.log_of_difference) + rows[:, None] + columns
         return float((self.values * np.exp(log_terms)).sum())
@@ -286,7 +286,7 @@ class _RowPart:
         return self.block.of_difference(np.exp(self.log_of_difference))
 
     def parameters(self, x: Counts) -> tuple[Floats, Floats]:
-        """Those of the Betas of one count in each row."""
+        """Return the parameters of the Betas of one count in each row."""
         return np.asarray(self.table.a + x, dtype=np.float64), np.asarray(self.table.b + (self.block.totals - x), dtype=np.float64)
 
     def vectors(self, known: Floats, x_slope: Floats, y_slope: Floats) -> tuple[Floats, Floats]:

@@ -207,7 +207,7 @@ def _check_distinct(labels: Iterable[Hashable], message: str, rules: tuple[str, 
 
 
 _CATEGORY_BITS = 3300
-"""Of a category: Python does not write out integers of more than 4,300 digits."""
+"""The bits of a category's number: Python does not write out integers of more than 4,300 digits."""
 
 
 # --- how a label is written in a column -------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, *
 
 
 def _reason(error: Exception) -> str | None:
-    """In a frame of its own, which is gone when the error is raised: its variables hold what the engine said."""
+    """Return the reason, from a frame that is gone when the error is raised: its variables hold what the engine said."""
     said = str(error)
     return next((ours for theirs, ours in _REASONS.items() if theirs in said), None)
 

@@ -27,7 +27,7 @@ DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_LINE = 1 << 24
 """Characters or bytes: a longer line is not read into memory."""
 _MOST_ROWS, _MOST_CHARACTERS = 8192, 1 << 26
-"""Of a batch: Arrow's arrays of text hold 2**31 bytes."""
+"""The size of a batch: Arrow's arrays of text hold 2**31 bytes."""
 
 _IS_NUMBER = re.compile(NUMBER)
 
@@ -83,7 +83,7 @@ class TextRows:
         self.unreadable = 0
         """How many lines were unreadable, if read strictly. Private, like a count."""
         self.numbers = set(reading.numbers)
-        """Those of the columns that the reading names of which every text, as far as it was read, is a number or empty. Private."""
+        """The columns that the reading names of which every text, as far as it was read, is a number or empty. Private."""
 
     def reader(self) -> "RecordBatchReader":
         """The columns, as text, to be read once."""

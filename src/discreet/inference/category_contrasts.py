@@ -156,7 +156,7 @@ def _spread_below(law: JointLaw, t: Floats) -> Floats:
 
 
 def _spread_moments(law: JointLaw) -> tuple[float, float]:
-    """Of 2v - 1."""
+    """Return the mean and the standard deviation of 2v - 1."""
     spread = np.tanh(0.5 * law.second.nodes)
     mean = law.mean(second=spread)
     return mean, float(np.sqrt(law.mean(second=(spread - mean) ** 2)))
@@ -205,7 +205,7 @@ def _either_side(curve: Callable[[float, float], Curve], law: JointLaw, t: Float
 
 
 def _difference_curve(side: float, size: float) -> Curve:
-    """Of P(s (2v - 1) <= t): for t >= 0, v is at most 1/2 or s at most t/(2v - 1)."""
+    """Return the curve of P(s (2v - 1) <= t): for t >= 0, v is at most 1/2 or s at most t/(2v - 1)."""
 
     def boundary(y: Floats) -> Floats:
         spread = np.tanh(0.5 * side * y)
@@ -220,7 +220,7 @@ def _difference_curve(side: float, size: float) -> Curve:
 
 
 def _odds_curve(side: float, size: float) -> Curve:
-    """Of P(odds ratio <= e^t): given v with the odds e^y > 1 it grows from e^y to e^{2y} with s."""
+    """Return the curve of P(odds ratio <= e^t): given v with the odds e^y > 1 it grows from e^y to e^{2y} with s."""
 
     def boundary(y: Floats) -> Floats:
         z = side * y
@@ -237,7 +237,7 @@ def _odds_curve(side: float, size: float) -> Curve:
 
 
 def _difference_moments(law: JointLaw) -> tuple[float, float]:
-    """Of s (2v - 1), from distances from the means of both factors."""
+    """Return the mean and the standard deviation of s (2v - 1), from distances from the means of both factors."""
     total, spread = expit(law.first.nodes), np.tanh(0.5 * law.second.nodes)
     centres = law.mean(first=total), law.mean(second=spread)
     p, q = total - centres[0], spread - centres[1]

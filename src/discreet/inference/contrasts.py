@@ -37,7 +37,7 @@ _SUDDEN = 1e-13
 
 Parameters = tuple[float, float]
 Powers = tuple[tuple[int, int], tuple[int, int]]
-"""Of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
+"""Powers of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
 Move = Callable[[Floats, float], Floats]
 """Moves log-odds by a step."""
 
@@ -84,7 +84,7 @@ class CoupledGroup:
 
     @cached_property
     def few(self) -> "tuple[BetaFamily, list[TotalsStretch]]":
-        """Its laws on a few sizes, which are the same whatever other group it is compared with."""
+        """The group's laws on a few sizes, which are the same whatever other group it is compared with."""
         assert self.chance is not None  # noqa: S101
         return _on_few_sizes(self, self.chance)
 

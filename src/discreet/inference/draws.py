@@ -66,7 +66,7 @@ def check_draws(draws: int, cells: int) -> None:
 
 
 def standard_error(hits: ArrayLike, size: int) -> Floats:
-    """Of proportions that were seen so many times, as if one more success and one more failure had been seen."""
+    """Return the standard error of proportions seen so often, as if one more success and one more failure had been seen."""
     smoothed = (np.asarray(hits) + 1.0) / (size + 2.0)
     return cast(Floats, np.sqrt(smoothed * (1.0 - smoothed) / size))
 

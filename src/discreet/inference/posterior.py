@@ -38,7 +38,7 @@ class Posterior(FieldsAlone, Reading):
 
     @abstractmethod
     def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
-        """So many joint draws of the true counts, on the first axis."""
+        """Draw the true counts jointly, so many times, on the first axis."""
 
     @abstractmethod
     def _draw_probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:

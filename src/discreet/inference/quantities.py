@@ -333,7 +333,7 @@ class Contrast(FieldsAlone):
     odds_ratio: Quantity
     """The odds θ₁/(1-θ₁) divided by θ₂/(1-θ₂)."""
     probability: float
-    """That the first is larger."""
+    """The probability that the first is larger."""
     error: float
     """About how much probabilities, those of intervals among them, can be off."""
     again: "Callable[[], Contrast] | None" = None

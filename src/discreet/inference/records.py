@@ -94,7 +94,7 @@ class RecordContrast:
 
     @property
     def probability(self) -> float:
-        """That the first share is larger."""
+        """The probability that the first share is larger."""
         return float(self.difference.sf(0.0))
 
     @property

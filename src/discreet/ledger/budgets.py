@@ -57,7 +57,7 @@ class Budget:
     dataset: str
     total: Loss
     unit: Unit
-    """Whose privacy the budget is about: one record's or one person's."""
+    """The unit whose privacy the budget is about: one record or one person."""
     created: date
     """The day, in UTC."""
     filter: RenyiFilter | None = None
@@ -98,7 +98,7 @@ class Charge:
     """The charge for a release: to each of the periods that it reads, if the budget has periods."""
 
     promise: Promise
-    """Of the release, with nothing left open."""
+    """The promise of the release, with nothing left open."""
     loss: Loss
     divergence: Fraction | None
     """The charge to the budget's filter; None if it has none."""
@@ -124,7 +124,7 @@ class Spend:
     description: Mapping[str, Any]
     """The mechanism's public description: what an accountant needs to do better than adding up."""
     day: date
-    """In UTC. Nothing finer is kept: the time between two spends would tell how long a draw took, which can depend on the data."""
+    """The day in UTC. Nothing finer is kept: the time between two spends would tell how long a draw took, which can depend on the data."""
     divergence: Fraction | None = None
     """The charge to the dataset's filter: a bound on the release's Rényi divergence. None where the dataset has no filter."""
     guarantee: Loss = field(kw_only=True)

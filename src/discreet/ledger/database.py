@@ -24,7 +24,7 @@ def no_ledger(where: str) -> LedgerError:
 
 
 _TABLES_VERSION = 7
-"""Of the tables below; a ledger written by a later version of them is refused, not guessed at.
+"""The version of the tables below; a ledger written by a later version of them is refused, not guessed at.
 
 1: the first. 2: times are days, and a dataset may have a Rényi filter. 3: datasets and spends have a neighbour relation, and a spend
 has its release's own ε and δ beside what was charged. 4: a relation may be within groups, and a description may be of a table. 5: a spend
@@ -257,6 +257,6 @@ def _prepare_server(connection: "Connection", timeout: float, *, writing: bool, 
 
 
 _LOCK_TABLES = f"SELECT pg_advisory_xact_lock({int.from_bytes(b'discreet', 'big')})"
-"""Of a number that no other program is likely to lock."""
+"""The lock of a number that no other program is likely to lock."""
 _VERSION_FOUND = "discreet_version"
 _LENGTH_OF_A_DAY = len("2024-06-07")

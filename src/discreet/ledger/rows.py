@@ -127,7 +127,7 @@ def amount_of(text: Any) -> Fraction:
 
 
 _MORE_DIGITS = 25
-"""That an amount in a row may have, beside those that are taken: twice an ε has one, and a divergence has twenty decimals."""
+"""Digits that an amount in a row may have beside those that are taken: twice an ε has one, and a divergence has twenty decimals."""
 
 
 def _text_of(row: Mapping[str, Any], name: str) -> str:

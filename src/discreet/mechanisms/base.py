@@ -90,7 +90,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     _look: ClassVar[tuple[Any, ...]] = ("#858191", "p", (0, (2, 2)), "**")
     """How it is drawn in pictures: colour, marker, line and hatch, as `plotting.style.MarkStyle` takes them."""
     _layout: ClassVar[tuple[str, ...]] = ()
-    """Its fields that say how a table is laid out: a record has a place of its own for them."""
+    """The fields that say how a table is laid out: a record has a place of its own for them."""
     _needs_total: ClassVar[bool] = True
     """Whether its promise is about replacing a record among a public number of them, so that it must be given n."""
 

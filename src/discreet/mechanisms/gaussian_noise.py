@@ -97,7 +97,7 @@ class GaussianNoise(IndependentNoise):
         return self.log_at_least(-np.floor(t))
 
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
-        """That of one cell by its tails; of several by Chernoff's bound, since the noise is sub-Gaussian with variance σ²."""
+        """Return the reach of one cell by its tails, or of several by Chernoff's bound: the noise is sub-Gaussian with variance σ²."""
         if cells <= 1:
             return super().reach(cells, block, tail) if cells else (0, 0)
         far = ceil((2.0 * cells * self.variance * -log(tail)) ** 0.5)

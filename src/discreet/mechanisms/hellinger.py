@@ -258,7 +258,7 @@ class HellingerGlobal(Exponential):
 
     @property
     def _theorem(self) -> str:
-        """That of the exponential mechanism; that the sensitivity is right is not in it."""
+        """The theorem of the exponential mechanism; that the sensitivity is right is not in it."""
         return "exponential_private"
 
     def _sensitivity(self, counts: Counts) -> Floats:

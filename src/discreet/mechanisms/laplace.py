@@ -165,7 +165,7 @@ class _Laplace(Mechanism[tuple[int, ...]]):
         return np.asarray(self.noise.log_factor((raw - counts[: self._noised]).astype(np.float64)).sum(axis=-1))
 
     def _loss_atoms(self) -> LossAtoms:
-        """That of one count, once for each that a replacement changes."""
+        """Return the loss of one count, once for each that a replacement changes."""
         return self.noise.loss_atoms().repeated(self._affected)
 
 

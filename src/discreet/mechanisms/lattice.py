@@ -371,7 +371,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return LossAtoms(self.epsilon, loss, np.array([grows, max(1.0 - grows - shrinks, 0.0), shrinks]))
 
     def _growth(self) -> arb:
-        """That probability at the working precision: Σ_j C(m, j)² q^j = (1-q)^m P_m((1+q)/(1-q)), P_m Legendre's polynomial."""
+        """Return that probability at the working precision: Σ_j C(m, j)² q^j = (1-q)^m P_m((1+q)/(1-q)), P_m Legendre's polynomial."""
         epsilon = ball(self.epsilon)
         rest = -(-epsilon).expm1()
         z = (2 - rest) / rest

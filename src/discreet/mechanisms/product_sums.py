@@ -163,7 +163,7 @@ class _Plan:
     level: float
     """The gap from which on a candidate is far."""
     terms: int
-    """Of the series; without any, far candidates count as e^-c each."""
+    """The number of terms of the series; without any, far candidates count as e^-c each."""
 
 
 def _band(gap: Floats, reach: int, level: float) -> Floats:

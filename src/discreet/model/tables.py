@@ -64,7 +64,7 @@ class TableSpace(Space):
 
     @property
     def total(self) -> int:
-        """Refused: what asks for one total is about one variable."""
+        """Refuse: whatever asks for one total is about one variable."""
         raise RefusedError("this is computed for one variable and not for tables; ask it of one group, as a mechanism without by")
 
     def is_few(self, limit: int) -> bool:  # noqa: ARG002
@@ -72,7 +72,7 @@ class TableSpace(Space):
         return False
 
     def points(self) -> Counts:
-        """Refused: tables are not listed."""
+        """Refuse: tables are not listed."""
         raise TooLargeError("the tables of a mechanism are not listed")
 
     @cached_property

@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq
 
 
 class _Turn:
-    """Whose turn it is to set the working precision; a forked process begins with its own."""
+    """The turn of a thread to set the working precision; a forked process begins with its own."""
 
     lock = RLock()
 

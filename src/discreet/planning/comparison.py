@@ -39,7 +39,7 @@ PUBLIC_GUESS = (
 )
 
 Maker = Callable[[Prior, int | None, Fraction], Mechanism]
-"""Of the prior, n (None if it is private) and ε."""
+"""A maker of a mechanism from the prior, n (None if it is private) and ε."""
 
 LEFT_OUT = "Mechanisms that need a public n are left out: their promise is about replacing one among a public number of records."
 _COMPARED = 0.25

@@ -29,7 +29,7 @@ class WidthCurve:
     across: Literal["epsilon", "n"]
     """The quantity against which the widths are given."""
     at: tuple[Fraction | int, ...]
-    """Its values."""
+    """The values of that quantity."""
     given: Fraction | int
     """The other of the two, which is the same for all widths."""
     widths: tuple[ExpectedWidth, ...]

@@ -46,7 +46,7 @@ class _Components:
         return np.flatnonzero(np.diff(self.row, prepend=-1))
 
     def of(self, rows: Counts, count: int) -> "_Components":
-        """Those of some of so many mixtures, numbered anew."""
+        """Return the components of some of so many mixtures, numbered anew."""
         number = np.full(count, -1)
         number[rows] = np.arange(len(rows))
         kept = number[self.row] >= 0

@@ -42,7 +42,7 @@ class NoiseWidth:
 
     @property
     def width(self) -> float:
-        """Its width in probability."""
+        """The width of the interval in probability."""
         return min(1.0, self.reach / self.n)
 
     @property

@@ -53,7 +53,7 @@ _PANEL_WIDTH = 2.1
 _BETWEEN = 0.05
 """Between panels, so that their numbers do not meet: a share of a panel's width."""
 _TITLE_CHARACTERS = 18
-"""Of a line above a panel."""
+"""The most characters of a line above a panel."""
 _NARROWEST_PANEL = 0.4
 """The narrowest panel over the widest that still has room for numbers and a name."""
 _FARTHEST_RATIO = 1e6

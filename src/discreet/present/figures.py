@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.model.cells import Cells
 
 MOST_ROWS = 999
-"""Of a table on a terminal: nobody reads more, and laying them out takes longer than all else."""
+"""The most rows of a table on a terminal: nobody reads more, and laying them out takes longer than all else."""
 _MOST_CATEGORIES, _MOST_WORK = 100, 1 << 26
 """Up to here the intervals of a record, whoever wrote it, take seconds and some hundred megabytes."""
 _MOST_PAIRS = 2_000_000_000
@@ -92,7 +92,7 @@ class CellFigures:
 
     @classmethod
     def of(cls, posterior: "TablePosterior", how: HowRead) -> "CellFigures":
-        """Those of a table's posterior: shares of the population, or of the records in each group."""
+        """Return the figures of a table's posterior: shares of the population, or of the records in each group."""
         if not how.of_records:
             found = posterior.figures(how.mass)
             return cls(found.mean, found.low, found.high)
@@ -103,7 +103,7 @@ class CellFigures:
 
     @classmethod
     def of_variable(cls, posterior: "NoiseAware", how: HowRead) -> "CellFigures":
-        """Those of one variable's posterior, as of one group."""
+        """Return the figures of one variable's posterior, as of one group."""
         asked = posterior.records if how.of_records else posterior
         mean, ends = asked.mean()[None, :], asked.interval(how.mass).astype(float)[None, :]
         if posterior.n is not None:
@@ -115,7 +115,7 @@ class CellFigures:
 
     @classmethod
     def of_margins(cls, posterior: Any, shape: tuple[int, int], how: HowRead) -> "CellFigures":
-        """Those of groups that were put together."""
+        """Return the figures of groups that were put together."""
         ends = posterior.interval(how.mass).reshape(*shape, 2)
         return cls(posterior.mean().reshape(shape), ends[..., 0], ends[..., 1])
 

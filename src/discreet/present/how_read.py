@@ -60,7 +60,7 @@ class NoiseIntervals:
 
     @classmethod
     def of(cls, found: "Release", how: HowRead) -> "NoiseIntervals":
-        """Those of a record, where its shares are those of the records and the law of the noise is known."""
+        """Return the intervals of a record, where its shares are those of the records and the law of the noise is known."""
         if not how.of_records:
             return cls(wanted=False)
         try:
@@ -96,7 +96,7 @@ def _number(value: float) -> float | None:
 
 
 def whose(found: "Release", about: "SharesOf") -> str:
-    """Whose shares are shown: that of a population, or of how many records."""
+    """Describe whose shares are shown: those of a population, or of how many records."""
     if about == "population":
         return "of the population they were drawn from"
     if found.by.columns:
@@ -122,7 +122,7 @@ def counted_once(found: "Release") -> str:
 
 
 def whose_lines(found: "Release", how: HowRead, none: float | None, noise: NoiseIntervals) -> "Lines":
-    """Whose shares a terminal shows, what they are given, and what the prior has to do with it."""
+    """Return the lines on a terminal about whose shares are shown, what they are given, and what the prior has to do with it."""
     if not how.of_records:
         return [("Shares", f"{whose(found, 'population')}; show --about records has those {whose(found, 'records')}")]
     said = [whose(found, "records"), given_any(found, none), counted_once(found)]

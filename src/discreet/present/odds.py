@@ -3,7 +3,7 @@
 from math import ceil, exp, expm1, floor, log10
 
 _LARGEST_WRITTEN_EXPONENT = 30
-"""Of e, whose power is written out as a number."""
+"""The largest exponent of e whose power is written out as a number."""
 _ODDS_DIGITS = 3
 _NO_DOUBT = 1e-6
 

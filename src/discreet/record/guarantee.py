@@ -72,7 +72,7 @@ class Guarantee:
 
     @property
     def protects(self) -> str:
-        """Who is protected by how much where there are periods, in words; empty if there are none."""
+        """The words about who is protected by how much where there are periods; empty if there are none."""
         return "" if self.period is None else f"{stay_words(self.period.every, self.level)}, with one such release in each"
 
     @property
@@ -87,7 +87,7 @@ class Guarantee:
 
 
 def stay_words(every: Every, level: object) -> str:
-    """Who is protected by how much where each period has a level of its own."""
+    """Describe who is protected by how much where each period has a level of its own."""
     return f"protects all records of one person in one {every}; someone who is there for m {every}s is protected by m times {level} in all"
 
 

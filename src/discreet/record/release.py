@@ -93,7 +93,7 @@ class Release(Generic[Drawn]):
 
     @property
     def cells(self) -> Cells:
-        """Its groups, its categories and the cells that cannot occur."""
+        """The release's groups, its categories and the cells that cannot occur."""
         space = self.mechanism.space
         return space.cells if isinstance(space, TableSpace) else Cells(self.by, self.prior.categories)
 

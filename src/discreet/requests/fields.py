@@ -37,7 +37,7 @@ class FieldContext:
     name: str
     values: Mapping[str, Any]
     unread: Container[str] = ()
-    """Those that are wrong themselves, or depend on one that is."""
+    """The fields that are wrong themselves, or depend on one that is."""
 
     def other(self, name: str) -> Any:
         """The value of a field before this one; None if the question has no such field."""
@@ -126,7 +126,7 @@ class Field:
     option: str = ""
     """How the shell calls it; `--name` if nothing else is said."""
     short: tuple[str, ...] = ()
-    """Its other names in the shell."""
+    """The option's other names in the shell."""
     positional: bool = False
     """Whether the shell knows it by its place among the words."""
     variable: str | None = None

@@ -59,7 +59,7 @@ MECHANISMS = (
     *(name for name in built_in() if name not in (FIRST, "HellingerSmoothDelta")),
     "Calibrated(HellingerSmooth)",
 )
-"""Those that a form offers: all that need no further option."""
+"""The mechanisms that a form offers: all that need no further option."""
 PUBLIC_HELP = (
     "What is published about the data beside the release: total, the number of records (or persons), so that only what someone answered "
     "is hidden; {sizes}or nothing, so that it is also hidden whether someone took part."

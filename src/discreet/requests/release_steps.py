@@ -126,7 +126,7 @@ def longest_text(ready: "Prepared") -> str:
 
 
 _COUNT_DIGITS = 24
-"""Of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
+"""The digits of a count. ε is 1e-15 or more, so that noise with as many has a chance far below 2^-1000."""
 
 
 def stand_in(ready: "Prepared") -> "Release":

@@ -46,7 +46,7 @@ class StudyTable:
     by: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
     """The declared groups of each column; none for a table of one variable."""
     weight: Fraction = Fraction(1)
-    """Its part of ε, beside those of the other tables."""
+    """The table's part of ε, beside those of the other tables."""
     counting: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else `discreet.count` is told: nulls, other, na_values, other_groups, impossible."""
     prior: str = "uniform"

@@ -10,7 +10,7 @@ class TablePlan:
 
     name: str
     records: int
-    """In all."""
+    """The number of records in all."""
     groups: int
     epsilon: Fraction
     width: float

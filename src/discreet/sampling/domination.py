@@ -44,7 +44,7 @@ class Target:
     grid: tuple[float, ...]
     powers: tuple[int, ...]
     sparse: frozenset[int]
-    """Those of the powers with which alone the sum can be kept within `MOST_EXCESS`. The others make the fit better."""
+    """The powers with which alone the sum can be kept within `MOST_EXCESS`. The others make the fit better."""
     depth: float
     """The logarithm below which weights may be left to the constant: together such candidates hold little of the mass of r = x."""
 
@@ -90,7 +90,7 @@ def _sparse_powers(c: float, depth: float, nearest: float) -> tuple[int, ...]:
 
 
 def _with_more(sparse: tuple[int, ...], c: float, depth: float, nearest: float) -> tuple[int, ...]:
-    """Also powers between those that lie far apart, and beside them, down to the least slope of -ln g and up to where they say nothing."""
+    """Add powers between those that lie far apart, and beside them, down to the least slope of -ln g and up to where they say nothing."""
     end = min(1.0, depth / c)
     powers = {*sparse, max(1, min(sparse[1], int(c * (1.0 - end * end) / (2.0 * end))))}
     useless = (_SEPARATED + min(depth, c)) / nearest

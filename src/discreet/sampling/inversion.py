@@ -38,9 +38,9 @@ class Inversion:
     bits: int
     """Bits of a word."""
     high: "array[int]"
-    """In place j, the least word that is at or above boundary j + 1 for certain. It is padded by numbers that no word reaches."""
+    """The least word, for each place j, at or above boundary j + 1 for certain. It is padded by numbers that no word reaches."""
     low: "array[int]"
-    """In place j, a number: words that are less are below boundary j + 1 for certain. It has one boundary more than `high`."""
+    """The number, for each place j, below which words are below boundary j + 1 for certain. It has one boundary more than `high`."""
 
     def settle(self, index: int, word: int, source: BitSource) -> int:
         """The integer for a word that the table leaves open, given that boundary `index` is at or below it for certain.

@@ -1,4 +1,4 @@
-"""Who may ask the page's server: docs/howto/explore.md says against whom each check stands."""
+"""Checks of who may ask the page's server: docs/howto/explore.md says against whom each of them stands."""
 
 import hmac
 import time

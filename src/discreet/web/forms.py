@@ -62,7 +62,7 @@ def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Ht
 
 
 async def _superseded(_: Request, __: Exception) -> Response:
-    """Nothing is shown: the answer to the newer question will be."""
+    """Show nothing: the answer to the newer question will be shown."""
     return Response(status_code=204)
 
 

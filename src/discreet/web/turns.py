@@ -18,7 +18,7 @@ class SupersededError(Exception):
 
 
 class Turns:
-    """Who computes next. A part is named by the page that asks and by the place that the answer fills."""
+    """A queue that runs one computation at a time, by page and by the place that the answer fills; newer requests cancel older ones."""
 
     def __init__(self) -> None:
         self._newest: OrderedDict[str, object] = OrderedDict()

@@ -58,7 +58,7 @@ def rates(slope: float) -> Floats:
 
 
 def contributions(law: Floats, first: Counts, multiplicity: Counts, slope: float) -> Contributions:
-    """Of laws on windows of one width that begin at `first`, each for so many groups."""
+    """Return the contributions of laws on windows of one width that begin at `first`, each for so many groups."""
     width = law.shape[1]
     middle = width // 2
     away = np.arange(width, dtype=np.float64) - middle

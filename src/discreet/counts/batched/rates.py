@@ -39,7 +39,7 @@ class CellsNoise(Noise, Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """Its log likelihood, up to a constant."""
+        """The log likelihood of the noise, up to a constant."""
         ...
 
 

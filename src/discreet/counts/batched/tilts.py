@@ -69,7 +69,7 @@ def balanced_tilts(cells: GroupCells, sizes: Counts, highest: float = np.inf) ->
     steepest += cells.noise.curvature * float(np.abs(sizes - np.where(cells.top > 0, cells.z, 0).sum(axis=1)).max(initial=0.0))
 
     def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:
-        """Those under the highest tilt where one is beyond it; a mean that is still too small there is as good as right."""
+        """Return the moments, under the highest tilt where one is beyond it; a mean that is too small there is as good as right."""
         mean, variance = total_moments(cells.rows(rows), np.minimum(at, highest))
         return np.where((at >= highest) & (mean < sizes[rows]), sizes[rows], mean), variance
 

@@ -242,7 +242,7 @@ class SharedTable(TablePosterior):
 
     @property
     def cells(self) -> Cells:
-        """Its groups and categories."""
+        """The groups and categories of the tables."""
         return self.shared.releases[self.place].cells
 
     def _posterior(self, position: int) -> NoiseAware:

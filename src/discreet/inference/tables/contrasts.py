@@ -66,7 +66,7 @@ class ContrastSummary:
     difference: Summary
     odds_ratio: Summary
     probability: float
-    """That the category is more likely in this group."""
+    """The probability that the category is more likely in this group."""
 
 
 def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[ContrastSummary]:
@@ -85,9 +85,9 @@ class _Side:
     position: int
     group: Hashable
     categories: list[Hashable]
-    """Those of the categories that can occur in the group."""
+    """The labels of the categories that can occur in the group."""
     places: list[int]
-    """Their positions among all that can occur in the group."""
+    """The positions of these categories among all that can occur in the group."""
     a: float
     b: float
 

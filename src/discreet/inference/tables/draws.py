@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NOTEBOOK_GROUPS = 20
 """Groups that a notebook shows."""
 _LEAST_PART = 0.5
-"""Of one draw: sums of proportions that differ by less are the same."""
+"""The part of one draw below which sums of proportions are taken to be the same."""
 _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
 

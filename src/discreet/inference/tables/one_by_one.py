@@ -42,7 +42,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
 
     @abstractmethod
     def _posterior(self, position: int) -> T:
-        """That of the group at a position."""
+        """Return the posterior of the group at a position."""
 
     def _whole_row(self, position: int) -> Any:
         """The same with all categories of the table, those that cannot occur in this group among them."""
@@ -321,7 +321,7 @@ class PossiblePart(FieldsAlone, Reading):
     """The posterior of one group in which some categories cannot occur. Their number is 0, and that of one that is alone is 1."""
 
     labels: tuple[Hashable, ...]
-    """Of all categories."""
+    """The labels of all categories."""
     possible: Mask
     inside: Any
     """The reading of the possible categories; None where there is at most one."""

@@ -110,7 +110,7 @@ class ReleasedTable(TablePosterior):
 
     @property
     def cells(self) -> Cells:
-        """Its groups, its categories and the cells that cannot occur."""
+        """The table's groups, its categories and the cells that cannot occur."""
         return self.mechanism._table.cells
 
     @property
@@ -152,7 +152,7 @@ class ReleasedTable(TablePosterior):
         return sum(self._log_evidence(position) for position in range(len(self)))
 
     def _log_evidence(self, position: int) -> float:
-        """That of a group that no total ties to others."""
+        """Return the log evidence of a group that no total ties to others."""
         row, size = self._row(position), self._known_size(position)
         if len(row) < 2 and size is not None:
             return 0.0  # what is known carries no noise

@@ -30,7 +30,7 @@ class OverGroups(FieldsAlone, Reading):
 
     table: LatentTable
     labels: tuple[Hashable, ...]
-    """Of the categories."""
+    """The labels of the categories."""
     positions: Positions
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all cells of the table: of what is put together here."""
@@ -188,12 +188,12 @@ def contrast_of_draws(
 
 
 def _difference_moments(first: DrawnQuantity, second: DrawnQuantity) -> tuple[float, float]:
-    """Of two parts that are independent, with fixed weights."""
+    """Return the mean and the deviation of the difference of two parts that are independent, with fixed weights."""
     return first.mean() - second.mean(), float(np.hypot(first.std(), second.std()))
 
 
 def no_mean_of_ratio() -> tuple[float, float]:
-    """Refused: the mean of draws of a ratio says nothing where there is none."""
+    """Refuse: the mean of draws of a ratio says nothing where there is none."""
     raise RefusedError("the mean of a ratio may be infinite, which draws do not show: median() and interval() are known")
 
 

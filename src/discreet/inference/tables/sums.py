@@ -89,7 +89,7 @@ class CountSum(OverGroups):
         raise RefusedError("scores are of probabilities and of shares, and these are counts")
 
     def hdi(self, mass: float = 0.95) -> Floats:
-        """Refused: highest density intervals are of probabilities."""
+        """Refuse: highest density intervals are of probabilities."""
         share = check_share(mass, "mass")
         raise RefusedError(
             f"highest density intervals are of probabilities, and these are counts: interval({share:g}) has equal-tailed ones"
@@ -222,7 +222,7 @@ class TableCountsPosterior(ByGroup[CountSum]):
     table: LatentTable
     groups: Groups
     labels: tuple[Hashable, ...]
-    """Of the categories."""
+    """The labels of the categories."""
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all true counts."""
     seed: int | None

@@ -66,7 +66,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     @property
     def cells(self) -> Cells:
-        """Its groups, its categories and the cells that cannot occur."""
+        """The table's groups, its categories and the cells that cannot occur."""
         raise NotImplementedError
 
     @property

@@ -55,7 +55,7 @@ def _lead(statement: Statement) -> Html:
 
 
 def spends_counted(number: int) -> str:
-    """So many spends, in words."""
+    """Describe the number of spends in words."""
     return "nothing has been spent" if number == 0 else "1 spend" if number == 1 else f"{number:,} spends"
 
 

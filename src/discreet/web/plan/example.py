@@ -20,7 +20,7 @@ _QUICK_EXAMPLE_WORK, _MOST_EXAMPLE_WORK = 100.0, 6_000.0
 _FREE_TOTAL, _TIED_GROUPS = 3.0, 15.0
 """How many times the work it is where the total must be found too, and where a public total ties groups."""
 _TABLE_CATEGORIES, _TABLE_SIGNAL = 4, 20.0
-"""In a table with more categories the intervals are quick only if a group has this many times as many records as noise."""
+"""The most categories whose intervals are always quick; with more, a group needs so many times as many records as noise."""
 
 
 def is_quick_example(question: PlanQuestion) -> bool:

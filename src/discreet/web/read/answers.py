@@ -95,7 +95,7 @@ def report_same(asked: AnyQuestion, **attributes: str) -> Html:
 
 
 def _prior_words(asked: AnyQuestion, found: "Shares") -> Html:
-    """Whose prior the numbers rest on."""
+    """Describe whose prior the numbers rest on."""
     if asked.reader is None:
         mine = f", chosen by its author: {parameters(asked.record.release.prior)}."
         return element("p", "Prior: ", element("strong", "the record's own"), mine, class_="whose")
@@ -106,7 +106,7 @@ def _prior_words(asked: AnyQuestion, found: "Shares") -> Html:
 
 
 def parameters(prior: "Dirichlet | Beta") -> str:
-    """Those of a prior, the first few if they are many."""
+    """Write the parameters of a prior, the first few if they are many."""
     return cut(", ".join(map(str, prior.exact[:_LISTED_PARAMETERS])) + (", …" if prior.k > _LISTED_PARAMETERS else ""))
 
 

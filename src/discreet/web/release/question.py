@@ -15,7 +15,7 @@ from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
 from discreet.validation import shown
 
 FIELDS = labelled(ReleaseRequest)
-"""Those of the form; `upload` stands for `file` where the records were sent by the browser."""
+"""The fields of the form; `upload` stands for `file` where the records were sent by the browser."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ReleaseQuestion:
     """Everything about a release that is public, and where the records are."""
 
     fields: Mapping[str, str]
-    """As they were typed, without those that are empty."""
+    """The texts as they were typed, without those that are empty."""
     request: ReleaseRequest
 
     def __getitem__(self, name: str) -> str:

@@ -25,7 +25,7 @@ except ImportError:  # Windows
 
 _STORED_VERSION = 2
 _STRICT_VERSION = 1
-"""In which every question was counted strictly, and its fields did not say so."""
+"""The version in which every question was counted strictly, and its fields did not say so."""
 _MOST_FILES_LISTED = 200
 """Files that are looked at, the last ones."""
 _PRIVATE = 0o600
@@ -48,7 +48,7 @@ class KeptRelease:
     described: Mapping[str, Any]
     """The mechanism, as the ledger describes it: what is drawn must be what was looked at."""
     day: date
-    """On which it was asked for or, once it is drawn, drawn."""
+    """The day on which it was asked for or, once it is drawn, drawn."""
     record: str | None = field(default=None, repr=False)
     """Once it is drawn."""
 
@@ -128,7 +128,7 @@ class Store:
             place.unlink(missing_ok=True)
 
     def latest(self, number: int = _MOST_FILES_LISTED) -> list[KeptRelease]:
-        """So many questions that were asked last, the newest first; a file that cannot be read is none.
+        """Return so many questions that were asked last, the newest first; a file that cannot be read is none.
 
         Before them come all that may have been charged and have no record, however old they are.
         """
