@@ -91,28 +91,6 @@ def project(z: Counts, n: int | Counts) -> Counts:
     return result
 
 
-def project_one(z: tuple[int, ...], n: int) -> tuple[int, ...]:
-    """The same as `project` for one outcome, of integers of any size; for few categories arrays would take longer than the sum does."""
-    order = sorted(range(len(z)), key=lambda category: -z[category])
-    falling = [z[category] for category in order]
-    drop, active = 0, 1
-    while active < len(z):
-        drop += active * (falling[active - 1] - falling[active])
-        if drop >= n:
-            break
-        active += 1
-    lowest = falling[active - 1]
-    raised, spare = divmod(n - sum(falling[:active]) + active * lowest, active)
-    result = [0] * len(z)
-    for position, category in enumerate(order[:active]):
-        result[category] = falling[position] - lowest + raised + (position < spare)
-    return tuple(result)
-
-
-_PROJECTED_IN_PYTHON = 256
-"""Categories up to which one outcome is projected without arrays."""
-
-
 @frozen
 class AsDrawn(Report):
     """The outcome itself: a candidate is its own report."""
@@ -139,10 +117,6 @@ class Clamped(Report):
     def __call__(self, raw: Counts) -> Counts:
         """The clamped counts."""
         return np.clip(raw, 0, self.n)
-
-    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
-        """The clamped counts of one outcome."""
-        return tuple(min(max(count, 0), self.n) for count in raw)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """How far out a count is does not matter."""
@@ -186,15 +160,6 @@ class Cut(Report):
         cut = cut_to_total(first, self.n)
         return cut if self.consistent else np.concatenate([np.clip(first, 0, self.n), cut[:, -1:]], axis=-1)
 
-    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
-        """The cut counts of one outcome."""
-        clamped = [min(max(count, 0), self.n) for count in raw[: self.k - 1]]
-        left, cut = self.n, list[int]()
-        for count in clamped:
-            cut.append(min(count, left))
-            left -= cut[-1]
-        return (*(cut if self.consistent else clamped), left)
-
     def row(self, raw: tuple[int, ...]) -> Counts:
         """How far out a count is does not matter."""
         return clamp_outcomes(raw, self.n)
@@ -209,10 +174,6 @@ class Projected(Report):
     def __call__(self, raw: Counts) -> Counts:
         """The projected counts."""
         return project(raw, self.n)
-
-    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
-        """The projected counts of one outcome."""
-        return project_one(raw, self.n) if len(raw) <= _PROJECTED_IN_PYTHON else super().one(raw)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """A constant may be taken off, and what is n or more below the largest becomes 0."""
