@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.data.other_programs import statistics_batches, text_schema
+from discreet.data.lines import text_schema
+from discreet.data.other_programs import statistics_batches
 from discreet.errors import DiscreetError
 from tests.data.test_sources import everything_said
 

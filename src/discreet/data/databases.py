@@ -12,13 +12,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from discreet.data.engines import within_engine
-from discreet.data.lines import LineReading, check_names
+from discreet.data.engines import library, within_engine
+from discreet.data.lines import LineReading, check_names, check_once
 from discreet.errors import InvalidInputError, SourceError
 
 if TYPE_CHECKING:
@@ -141,9 +140,8 @@ def opened(source: str, reading: LineReading) -> "Iterator[Table]":
         described = _described(connection, found)
         names = [name for name, _ in described]
         check_names(names, reading.columns, " in the table")
-        for name in reading.columns:
-            if names.count(name) > 1 or f"{name}:1" in names:  # which SQLite makes of the second
-                raise InvalidInputError(f"the query names the column {name!r} more than once: rename one of them")
+        second = [name.removesuffix(":1") for name in names if name.endswith(":1")]  # as SQLite calls them
+        check_once([*names, *second], reading.columns, "the query")
         types = {name: kind for name, kind in described if name in reading.columns}
         if found.is_server:
             _check_types(types, reading)
@@ -170,12 +168,12 @@ def _check_types(types: dict[str, str], reading: LineReading) -> None:
 
 def _connection(found: _Source) -> Any:
     """A connection. What the driver says of one that fails is not shown, since it may repeat what was taken for a name."""
-    _library("ibis")
+    library("ibis", "databases", "databases")
     if found.query:
         _check_query(found)
     if not found.is_server:
         return _file_connection(found.place)
-    psycopg = _library("psycopg")
+    psycopg = library("psycopg", "databases", "databases")
     try:
         connection = psycopg.connect(found.place, connect_timeout=_WAIT)
     except psycopg.Error as error:
@@ -224,13 +222,6 @@ def _check_query(found: _Source) -> None:
         statements = []
     if len(statements) != 1 or not isinstance(statements[0], exp.Query) or statements[0].find(exp.DML, exp.Into):
         raise SourceError("a query must be one select, which changes nothing, without a ; at its end")
-
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise SourceError(f"databases are read by {name}, which is not installed: pip install 'discreet[databases]'") from None
 
 
 def _described(connection: Any, found: _Source) -> Sequence[tuple[str, str]]:

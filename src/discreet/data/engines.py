@@ -4,11 +4,20 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 from discreet.errors import DiscreetError, SourceError
 
 _Result = TypeVar("_Result")
+
+
+def library(name: str, what: str, extra: str) -> Any:
+    """Import a library that an extra brings; where it is missing, say what it reads and how to install it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise SourceError(f"{what} are read by {name}, which is not installed: pip install 'discreet[{extra}]'") from None
 
 
 def within_engine(doing: str, action: Callable[..., _Result], *arguments: Any, **options: Any) -> _Result:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from discreet.data import scratch
 from discreet.data.engines import within_engine
-from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names
-from discreet.data.other_programs import SPREADSHEETS, STATISTICS, sheet_batches, sheet_of, statistics_batches, text_schema
+from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names, text_schema
+from discreet.data.other_programs import SPREADSHEETS, STATISTICS, sheet_batches, sheet_of, statistics_batches
 from discreet.errors import InvalidInputError, SourceError
 from discreet.text import may_hold_password
 

@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.validation import shown
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, RecordBatchReader
+    from pyarrow import RecordBatch, RecordBatchReader, Schema
 
 DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_LINE = 1 << 24
@@ -89,7 +89,7 @@ class TextRows:
         """The columns, as text, to be read once."""
         import pyarrow as pa
 
-        schema = pa.schema([(name, pa.string()) for name in self._reading.columns])
+        schema = text_schema(self._reading.columns)
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def _batches(self, schema: Any) -> "Iterator[RecordBatch]":
@@ -192,6 +192,20 @@ def check_names(found: Collection[str], columns: tuple[str, ...], where: str) ->
         raise InvalidInputError(f"{missing}; capital letters and blanks matter")
 
 
+def check_once(found: Sequence[str | None], columns: Iterable[str], where: str) -> None:
+    """Refuse a column whose name stands in a header twice: which of the two was meant is not known."""
+    for name in columns:
+        if found.count(name) > 1:
+            raise InvalidInputError(f"{where} names the column {name!r} more than once: rename one of them")
+
+
+def text_schema(columns: Iterable[str]) -> "Schema":
+    """The columns, all of text."""
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.string()) for name in columns])
+
+
 def _cells(line: str, delimiter: str) -> list[str]:
     """The cells of a first line; none if it is not one line of CSV."""
     try:
@@ -249,9 +263,7 @@ def _layout(line: str | None, reading: LineReading) -> _Layout:
     delimiter = max(DELIMITERS, key=lambda each: len(set(reading.columns) & set(_cells(line, each))))
     cells = _cells(line, delimiter)
     check_names(cells, reading.columns, " in the first line of the CSV file")
-    for name in reading.columns:
-        if cells.count(name) > 1:
-            raise InvalidInputError(f"the first line of the CSV file names the column {name!r} more than once: rename one of them")
+    check_once(cells, reading.columns, "the first line of the CSV file")
     return _Layout(delimiter, len(cells), tuple(cells.index(name) for name in reading.columns))
 
 

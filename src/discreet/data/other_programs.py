@@ -10,12 +10,12 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.lines import check_names
+from discreet.data.engines import library
+from discreet.data.lines import check_names, check_once
 from discreet.errors import InvalidInputError, SourceError
 
 if TYPE_CHECKING:
@@ -35,13 +35,6 @@ _HEADER_ROWS = 100
 """Rows of a sheet among which the one is looked for that names the columns."""
 _PIECE_ROWS = 1 << 20
 """Rows of a statistics file that are in memory at once."""
-
-
-def text_schema(columns: Sequence[str]) -> "Schema":
-    """The columns, all of text."""
-    import pyarrow as pa
-
-    return pa.schema([(name, pa.string()) for name in columns])
 
 
 def _batch(columns: Iterable[Iterable[Any]], schema: "Schema") -> "RecordBatch":
@@ -64,13 +57,6 @@ def _text(cell: Any) -> str | None:
     return cell.isoformat() if isinstance(cell, (datetime.date, datetime.time)) else str(cell)
 
 
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise SourceError(f"files of this kind are read by {name}, which is not installed: pip install 'discreet[files]'") from None
-
-
 # --- spreadsheets -----------------------------------------------------------------------------------------------------
 
 
@@ -85,7 +71,7 @@ def sheet_batches(path: str, schema: "Schema") -> "Iterator[RecordBatch]":
     """The columns of the sheet that a path names, or of the only one that has them all."""
     file, wanted = sheet_of(path)
     _check_parts(file)
-    with _library("python_calamine").CalamineWorkbook.from_path(file) as book:
+    with library("python_calamine", "files of this kind", "files").CalamineWorkbook.from_path(file) as book:
         if wanted is not None and wanted not in book.sheet_names:
             raise InvalidInputError("the workbook has no sheet of the name that the path ends in; capital letters and blanks matter")
         found = [_Sheet(book.get_sheet_by_name(name)) for name in ([wanted] if wanted is not None else book.sheet_names)]
@@ -118,9 +104,8 @@ class _Sheet:
         """The cells below the header, column by column."""
         header = self.header(names) or 0
         found = list(map(_text, self.rows[header]))
+        check_once(found, names, "the sheet")
         for name in names:
-            if found.count(name) > 1:
-                raise InvalidInputError(f"the sheet names the column {name!r} more than once: rename one of them")
             self._check_not_merged(name, header, found.index(name))
         return [[row[place] for row in self.rows[header + 1 :]] for place in map(found.index, names)]
 
@@ -182,7 +167,7 @@ _LONGEST_MATCH = 1 << 16
 
 def statistics_batches(file: str, schema: "Schema", encoding: str, most: int = _PIECE_ROWS) -> "Iterator[RecordBatch]":
     """The columns of a file of SPSS, Stata or SAS, in pieces of at most so many rows. What its program calls missing is missing."""
-    read = getattr(_library("pyreadstat"), _READ_BY[Path(file).suffix.lower()])
+    read = getattr(library("pyreadstat", "files of this kind", "files"), _READ_BY[Path(file).suffix.lower()])
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     if options and file.lower().endswith(".por"):
         raise InvalidInputError("a .por file says itself how its text is written: leave out encoding")
