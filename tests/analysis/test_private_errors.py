@@ -117,7 +117,7 @@ def test_many_records_are_interpolated_and_much_noise_is_simulated() -> None:
 def test_a_guess_is_asked_for_and_nothing_else() -> None:
     private, public = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1), dc.LatticeGeometric(dc.Beta(1, 1), 10, 1)
     for ask in (partial(expected_error, over="predictive"), error_summary):
-        with pytest.raises(dc.InvalidInputError, match=r"^n is private here: give n=, a guess .* does not come from the data$"):
+        with pytest.raises(dc.InvalidInputError, match="n="):
             ask(private)
     with pytest.raises(dc.InvalidInputError, match="n = 10 is public here, and n = 9 was given"):
         expected_error(public, over="predictive", n=9)
@@ -127,7 +127,7 @@ def test_a_guess_is_asked_for_and_nothing_else() -> None:
 
 
 def test_laws_that_would_be_searches_are_refused() -> None:
-    with pytest.raises(dc.TooLargeError, match=r"Remapped\(LatticeGeometric\) is not listed where n is private"):
+    with pytest.raises(dc.TooLargeError, match=r"Remapped\(LatticeGeometric\)"):
         error_law(dc.Remapped(dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1)), [1, 2])
 
 

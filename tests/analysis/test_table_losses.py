@@ -262,7 +262,7 @@ def test_figures_of_tables_are_about_who_stays_in_all_their_groups() -> None:
 def test_fixed_neighbours_refuse_what_publishes_sizes() -> None:
     by_arm = dc.LatticeGeometric(dc.Dirichlet.uniform(2), [3, 4], "0.5", by={"arm": ["a", "b"]})
     for fixed in ("replace one", "add or remove one", 'replace one within ["sex"]'):
-        with pytest.raises(dc.RefusedError, match="publishes the size of every group by arm tells everything"):
+        with pytest.raises(dc.RefusedError, match="by arm"):
             dc.Accountant(neighbours=fixed).add(by_arm)  # type: ignore[arg-type]
     for fixed in ('replace one within ["arm"]', 'replace one within ["sex", "arm"]'):
         assert dc.Accountant(neighbours=fixed).add(by_arm).basic[0] == Fraction("0.5")  # type: ignore[arg-type]
@@ -305,7 +305,7 @@ NOT_FOR_TABLES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", NOT_FOR_TABLES)
 def test_what_is_for_one_variable_refuses_a_table_in_one_line(name: str) -> None:
     for mechanism in table_mechanisms().values():
-        with pytest.raises(dc.RefusedError, match="one variable and not for tables; ask it of one group, as a mechanism without by"):
+        with pytest.raises(dc.RefusedError, match="without by"):
             NOT_FOR_TABLES[name](mechanism)
 
 

@@ -121,7 +121,7 @@ def test_other_declarations_are_refused(dated: Any, options: dict[str, Any], wor
 
 def test_moments_and_numbers_have_no_date() -> None:
     moments = pd.DataFrame({"smoking": ["never"], "date": pd.to_datetime(["2025-11-30T23:30:00Z"])})
-    with pytest.raises(InvalidInputError, match="times with a time zone, and of which period one is depends on the zone"):
+    with pytest.raises(InvalidInputError, match="time zone"):
         dc.count(moments, "smoking", LABELS, dated=("date", "2025-11"))
     with pytest.raises(InvalidInputError, match="has type Int64; the month of a row is that of a date"):
         dc.count(pa.table({"smoking": ["never"], "date": [20251130]}), "smoking", LABELS, dated=("date", "2025-11"))
@@ -130,7 +130,7 @@ def test_moments_and_numbers_have_no_date() -> None:
 @pytest.mark.parametrize("form", ["datetime64[ns]", "category"])
 def test_a_missing_date_of_pandas_is_a_null(form: Any) -> None:
     rows = pd.DataFrame({"smoking": ["never", "former"], "date": pd.Series(["2025-11-01", None], dtype=form)})
-    with pytest.raises(SourceError, match=r"column 'date' has nulls; a row without a date .* is of no period"):
+    with pytest.raises(SourceError, match="'date' has nulls"):
         dc.count(rows, "smoking", LABELS, dated=("date", "2025-11"))
     assert dc.count(rows.dropna(), "smoking", LABELS, dated=("date", "2025-11")).counts.tolist() == [1, 0, 0]
 

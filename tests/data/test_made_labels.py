@@ -166,5 +166,5 @@ def test_groups_of_a_request_are_counted_by_their_rules() -> None:
 
 def test_more_months_than_a_release_reads_are_labels() -> None:
     assert len(dc.Months("1926-01", "2026-12")) == 12 * 101
-    with pytest.raises(InvalidInputError, match="the last of months must not be before the first"):
+    with pytest.raises(InvalidInputError, match="the last of months"):
         dc.Months("2026-12", "2026-11")

@@ -27,7 +27,7 @@ def test_rows_are_counted_as_persons(tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.create("survey", 1, unit="person")
     mechanism = dc.LatticeGeometric(PRIOR, 3, 1)
-    with pytest.raises(dc.BudgetError, match="if every row is another person's, declare that, with one_row_per_person=True"):
+    with pytest.raises(dc.BudgetError, match="one_row_per_person=True"):
         ledger.release("survey", mechanism, plain)
     assert ledger.release("survey", mechanism, declared).guarantee.unit == "person"
 

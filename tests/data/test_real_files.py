@@ -287,7 +287,7 @@ def test_a_pattern_of_files_in_another_encoding(tmp_path: Path) -> None:
     csv_file(tmp_path / "b.csv", "who,x", "2,Köhler", encoding="latin-1")
     assert count(tmp_path / "*.csv", "x", ["Köhler", "other"], encoding="latin-1").counts.tolist() == [2, 0]
     csv_file(tmp_path / "c.csv", "who,y", "2,Köhler", encoding="latin-1")
-    with pytest.raises(InvalidInputError, match="no column 'x' in the first line of the CSV file"):
+    with pytest.raises(InvalidInputError, match="no column 'x'"):
         count(tmp_path / "*.csv", "x", ["Köhler", "other"], encoding="latin-1")
 
 

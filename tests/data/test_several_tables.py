@@ -144,7 +144,7 @@ def test_a_category_of_missing_numbers_is_one_of_its_own() -> None:
     with pytest.raises(SourceError, match=r"missing=\.\.\. makes a category of its own"):
         dc.count(rows, "hours", Bands(LOWS))
     for missing in ("3 to under 7", "", " ", "error", 3):
-        with pytest.raises(InvalidInputError, match="missing must be the name of a category of its own"):
+        with pytest.raises(InvalidInputError, match=r"^missing must"):
             Bands(LOWS, missing=missing)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="nulls and missing do not go together"):
         dc.count(rows, "hours", Bands(LOWS, missing="none"), nulls="none")

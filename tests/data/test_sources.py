@@ -371,7 +371,7 @@ def test_a_table_without_records_has_counts_of_zero(table: Table) -> None:
 
 def test_a_missing_column_names_those_there_are(table: Table) -> None:
     source = table({"risk": ANSWERS, "who": ANSWERS})
-    with pytest.raises(InvalidInputError, match="no column 'Risk'; the columns are 'risk', 'who'"):
+    with pytest.raises(InvalidInputError, match=r"'Risk'; .* 'risk', 'who'"):
         count(source, "Risk", CATEGORIES)
     with pytest.raises(InvalidInputError, match="no column 'id'"):
         count(source, "risk", CATEGORIES, privacy_id="id")
@@ -379,7 +379,7 @@ def test_a_missing_column_names_those_there_are(table: Table) -> None:
 
 def test_the_first_line_of_a_csv_file_without_a_header_is_not_shown(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "bare.csv", [(SECRET, "1"), ("low", "2")])
-    with pytest.raises(InvalidInputError, match="no column 'risk' in the first line of the CSV file") as caught:
+    with pytest.raises(InvalidInputError, match="no column 'risk'") as caught:
         count(file, "risk", CATEGORIES)
     assert SECRET not in everything_said(caught.value)
 
@@ -387,7 +387,7 @@ def test_the_first_line_of_a_csv_file_without_a_header_is_not_shown(tmp_path: Pa
 def test_only_the_columns_that_are_absent_are_named(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "survey.csv", [("who", "risk"), ("1", "low")])
     for source in (file, pl.read_csv(file)):
-        with pytest.raises(InvalidInputError, match=r"^there is no column 'Who'[^R]*; capital letters and blanks matter"):
+        with pytest.raises(InvalidInputError, match=r"column 'Who'[^R]*; capital letters"):
             count(source, "risk", CATEGORIES, privacy_id="Who")
         with pytest.raises(InvalidInputError, match="no column 'Risk' and no column 'Who'"):
             count(source, "Risk", CATEGORIES, privacy_id="Who")
@@ -484,7 +484,7 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_a_column_alone_is_told_how_to_become_a_table(library: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"not Series; a column alone becomes a table with \.to_frame\(\)"):
+    with pytest.raises(InvalidInputError, match=r"\.to_frame\(\)"):
         count(library.Series(ANSWERS), "risk", CATEGORIES)
 
 
@@ -533,10 +533,10 @@ def test_what_keeps_an_engine_from_starting_is_said(tmp_path: Path, monkeypatch:
     (tmp_path / "a.csv").write_text("risk\nlow\n")
     with monkeypatch.context() as broken:
         broken.setitem(sys.modules, "duckdb", None)
-        with pytest.raises(SourceError, match=r"^starting DuckDB failed, and nothing was read: import of duckdb halted.*$"):
+        with pytest.raises(SourceError, match="import of duckdb halted"):
             count(tmp_path / "a.csv", "risk", CATEGORIES)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(SourceError, match=r"^starting DuckDB failed, and nothing was read: .*No such file or directory.*nowhere.*$"):
+    with pytest.raises(SourceError, match=r"No such file or directory.*nowhere"):
         count(tmp_path / "a.csv", "risk", CATEGORIES)
 
 

@@ -163,7 +163,7 @@ def test_groups_agree_with_counting_by_hand(spark: Any, unit: str) -> None:
 
 def test_values_without_a_group_are_an_error(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
     source = frame(spark, {"risk": ANSWERS, "region": ["north"] * 5 + [SECRET]}, "risk string, region string")
-    with pytest.raises(SourceError, match=r"^column 'region' has values outside the declared groups") as caught:
+    with pytest.raises(SourceError, match=r"'region' .* groups") as caught:
         count(source, "risk", CATEGORIES, by={"region": ["north", "south"]})
     said = capfd.readouterr()
     assert SECRET not in everything_said(caught.value) + said.out + said.err

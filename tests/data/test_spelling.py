@@ -113,7 +113,7 @@ def test_an_empty_text_is_a_missing_answer_everywhere(tmp_path: Path, table: Tab
 
 
 def test_what_is_wrong_is_said_in_words_that_help() -> None:
-    with pytest.raises(dc.SourceError, match="the column holds whole numbers: declare every one that occurs, or make bands"):
+    with pytest.raises(dc.SourceError, match=r"whole numbers: .* bands"):
         dc.count(pa.table({"age": [1, 2, 37]}), "age", [1, 2])
 
 

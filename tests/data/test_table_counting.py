@@ -449,7 +449,7 @@ def test_a_strict_table_has_no_public_sizes_whatever_is_in_it(tmp_path: Path, pr
         found = count(file, "answer", ANSWERS, privacy_id, **STRICT)
         sizes.append(found.sizes.tolist())
         prior = dc.Dirichlet([1, 1, 1], categories=ANSWERS)
-        with pytest.raises(InvalidInputError, match=r"^counted strictly, .*give the total as n, or nothing; nothing was spent$") as refused:
+        with pytest.raises(InvalidInputError, match=r"counted strictly, .*nothing was spent$") as refused:
             dc.LatticeGeometric(prior, n=found.sizes, epsilon=1, by=found.by).prepare(found)
         said.add((str(refused.value), refused.value.in_shell))
         assert dc.LatticeGeometric(prior, n=found.total, epsilon=1, by=found.by).prepare(found)
@@ -514,7 +514,7 @@ def test_mechanisms_take_the_result(public: str | None) -> None:
         dc.LatticeGeometric(PRIOR, n, 1, by=found.by, impossible=[("north", "no")]),
     )
     for other in others:
-        with pytest.raises(InvalidInputError, match="the mechanism's categories, groups and impossible cells"):
+        with pytest.raises(InvalidInputError, match="impossible cells"):
             other.prepare(found)
 
 
@@ -529,7 +529,7 @@ def test_sizes_are_not_published_where_someone_is_in_two_groups() -> None:
     wandering = SURVEY | {"region": ["north", "south", "south", "north"]}
     for answers in (["yes", "yes", "no", "no"], ["no", "no", "yes", "no"]):
         found = counted(wandering | {"answer": answers})
-        with pytest.raises(InvalidInputError, match=r"rows in more than one group.*give the total as n, or nothing"):
+        with pytest.raises(InvalidInputError, match=r"more than one group.*total as n"):
             dc.LatticeGeometric(PRIOR, found.sizes, 1, by=found.by).prepare(found)
         for n in (found.total, None):
             assert dc.LatticeGeometric(PRIOR, n, 1, by=found.by).prepare(found).guarantee.unit == "person"

@@ -116,7 +116,7 @@ def test_copies_of_one_draw_are_warned_of() -> None:
     table = dc.LatticeGeometric(prior, (3, 4), 1, by={"region": ["north", "south"]}).release(np.array([[1, 2], [3, 1]]))
     for pair in ([release, copy], [table, dc.Release.from_json(table.to_json())]):
         for same_data in (True, False):
-            with pytest.warns(dc.CopyWarning, match="if they are copies of one draw, it counts as two") as caught:
+            with pytest.warns(dc.CopyWarning, match="copies of one draw") as caught:
                 dc.combine(pair, same_data=same_data)
             assert [Path(one.filename).name for one in caught] == ["test_combine_arguments.py"]
     for other in (release_of(release.mechanism, (0, 40)), release_of(dc.LatticeGeometric(prior, 40, 2), release.raw)):

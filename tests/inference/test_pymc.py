@@ -190,7 +190,7 @@ def test_what_is_missing_or_not_for_this_release_is_said(pm: Any) -> None:
         theta = np.full(3, 1.0 / 3.0)
         with pytest.raises(dc.InvalidInputError, match="give size="):
             likelihood("release", found["private"][0], theta)
-        with pytest.raises(dc.InvalidInputError, match="size is for a release whose number of records is private"):
+        with pytest.raises(dc.InvalidInputError, match=r"^size is for"):
             likelihood("release", found["laplace"][0], theta, size=9)
         with pytest.raises(dc.InvalidInputError, match="give shares="):
             likelihood("release", found["total"][0], np.full((2, 2), 0.5))

@@ -127,7 +127,7 @@ def test_a_guarantee_says_its_own_neighbours(ledger: Ledger) -> None:
     guarantee = without_n("0.1").guarantee
     assert ledger.spend("replaced", guarantee).loss == Loss(Fraction("0.2"))
     assert ledger.spend("replaced", guarantee, neighbours=ADD_REMOVE).loss == Loss(Fraction("0.2"))
-    with pytest.raises(InvalidInputError, match="the guarantee says itself what its neighbours are: add or remove one"):
+    with pytest.raises(InvalidInputError, match=r"guarantee .* neighbours .*: add or remove one"):
         ledger.spend("replaced", guarantee, neighbours="replace one")
     for wrong in ("neighbors", "", None, ["replace one"]):
         with pytest.raises(InvalidInputError, match="neighbours must be 'replace one', 'add or remove one' or"):
@@ -162,7 +162,7 @@ def test_a_promise_to_persons_is_charged_to_a_budget_for_records(tmp_path: Path,
     line = ledger.spend("survey", guarantee)
     assert (line.loss.epsilon, line.unit) == (charged * Fraction("0.1"), "person")
     if kept is ADD_REMOVE:
-        with pytest.raises(BudgetError, match="one record more or less can change the answer that its person counts for"):
+        with pytest.raises(BudgetError, match="answer that its person counts for"):
             ledger.spend("survey", dc.Guarantee(0.5, 0.0, "proof", "person", released))
 
 
@@ -170,7 +170,7 @@ def test_a_promise_to_persons_is_charged_to_a_budget_for_records(tmp_path: Path,
 def test_a_promise_to_records_does_not_keep_one_to_persons(tmp_path: Path, kept: Relation) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.create("survey", 1, unit="person", neighbours=kept)
-    with pytest.raises(BudgetError, match="protects persons and this release only records"):
+    with pytest.raises(BudgetError, match=r"persons .* records"):
         ledger.release("survey", without_n("0.1"), [3, 4])
     ledger.release("survey", without_n("0.1"), [3, 4], unit="person")
     assert ledger.history("survey")[0].loss.epsilon == (Fraction("0.2") if kept is REPLACE else Fraction("0.1"))

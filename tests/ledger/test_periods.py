@@ -118,7 +118,7 @@ def test_tables_of_a_study_are_charged_to_one_period(ledger: Ledger) -> None:
     line = ledger.charge_together("visits", ready)
     assert (line.loss, str(line.period)) == (Loss(Fraction("0.1")), "2025-11")
     ready["b"] = of_persons("0.05").prepare([20, 30], unit="person", period="2025-12")
-    with pytest.raises(InvalidInputError, match="charged together must be about the same periods"):
+    with pytest.raises(InvalidInputError, match="same periods"):
         ledger.charge_together("visits", ready)
     assert left(ledger, "2025-11", "2025-12") == [Fraction("0.1"), Fraction("0.2")]
 
@@ -201,9 +201,9 @@ def test_a_budget_for_each_period_is_about_persons(ledger: Ledger) -> None:
         ledger.create("rows", 1, every="month")
     with pytest.raises(InvalidInputError, match="every must be 'day'"):
         ledger.create("rows", 1, unit="person", every="week")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="a promise about periods is about all records of one person"):
+    with pytest.raises(InvalidInputError, match="all records of one person"):
         ledger.release("visits", of_persons(), [20, 30], period="2025-01")
-    with pytest.raises(BudgetError, match="protects persons and this release only records"):
+    with pytest.raises(BudgetError, match=r"persons .* records"):
         ledger.spend("visits", dc.LatticeGeometric(dc.Beta(1, 1), 50, 1).guarantee, period="2025-01")
     assert [budget.dataset for budget in ledger.datasets()] == ["census", "visits"]
 
@@ -220,7 +220,7 @@ def test_ids_are_not_joined_over_periods(ledger: Ledger) -> None:
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1, ("yes", "no")), 2, "0.1")
     with pytest.raises(InvalidInputError, match=r"someone counts once in 2025-01\.\.2025-02, .* a rule across periods: release each month"):
         ledger.release("visits", mechanism, counts, period="2025-01..2025-02")
-    with pytest.raises(InvalidInputError, match=r"counts of several months must come from discreet\.count"):  # which forgot their ids
+    with pytest.raises(InvalidInputError, match=r"discreet\.count"):  # which forgot their ids
         ledger.release("visits", mechanism, np.asarray(counts), unit="person", period="2025-01..2025-02")
     assert ledger.history("visits") == ()
     ledger.release("visits", mechanism, counts, period="2025-01")

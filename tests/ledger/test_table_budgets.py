@@ -163,7 +163,7 @@ def test_sizes_are_refused_where_someone_may_change_group(ledger: Ledger) -> Non
         assert str(caught.value) == fault + python + another
         shell = "release with --public total, or charge a dataset that was created with --public sizes --by region,sex"
         assert caught.value.in_shell == fault + shell + another
-    with pytest.raises(BudgetError, match=r"does not hide how many records there are .* within region and sex"):
+    with pytest.raises(BudgetError, match="within region and sex"):
         ledger.release("hidden", of_sizes(), TABLE)
     assert all(ledger.history(name) == () for name in ("survey", "by region", "hidden"))
 
@@ -259,7 +259,7 @@ def test_a_relation_is_read_as_it_is_written() -> None:
 def test_a_relation_that_someone_has_edited_is_no_spend(ledger: Ledger, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
         connection.execute("UPDATE discreet_budget SET neighbours = 'replace one within []' WHERE dataset = 'strata'")
-    with pytest.raises(LedgerError, match=r"could not be used: someone has edited the neighbours of a row; do not release"):
+    with pytest.raises(LedgerError, match="neighbours of a row; do not release"):
         ledger.release("strata", of_sizes(), TABLE)
 
 
@@ -306,7 +306,7 @@ def test_a_relation_is_said_once(ledger: Ledger) -> None:
         ledger.create("new", 1, neighbours='replace one within ["sex"]', within=["region"])
     with pytest.raises(InvalidInputError, match="only replacing one can be within groups"):
         ledger.create("new", 1, neighbours="add or remove one", within=["region"])
-    with pytest.raises(InvalidInputError, match=r"the guarantee says itself what its neighbours are"):
+    with pytest.raises(InvalidInputError, match=r"guarantee .* neighbours"):
         ledger.spend("strata", of_sizes().guarantee, within=["region"])
     assert ledger.spend("strata", of_sizes().guarantee, within=["sex", "region"]).loss == Loss(Fraction("0.4"))
     assert ledger.spend("strata", "0.1", within=["sex"]).neighbours == within("sex")

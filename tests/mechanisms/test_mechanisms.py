@@ -63,9 +63,9 @@ def test_what_is_not_a_name_is_refused(name: Any) -> None:
 
 
 def test_an_unknown_option_is_answered_with_those_there_are() -> None:
-    with pytest.raises(dc.InvalidInputError, match="LaplaceHistogram has no option 'gama'; it has rounding, consistent"):
+    with pytest.raises(dc.InvalidInputError, match=r"'gama'; .* rounding, consistent"):
         dc.mechanism("LSHist", BETA, 5, 1, gama=2)
-    with pytest.raises(dc.InvalidInputError, match="HellingerGlobal has no option 'gamma'; it has none"):
+    with pytest.raises(dc.InvalidInputError, match=r"HellingerGlobal .* 'gamma'"):
         dc.mechanism("EHD", BETA, 5, 1, gamma=2)
 
 
@@ -105,7 +105,7 @@ def test_n_out_of_range_is_refused(n: Any) -> None:
 
 def test_the_prior_must_be_one() -> None:
     prior: Any = [1, 1]
-    with pytest.raises(dc.InvalidInputError, match="prior must be a Dirichlet or a Beta, not list"):
+    with pytest.raises(dc.InvalidInputError, match=r"^prior must .* list"):
         dc.mechanism("EHD", prior, 5, 1)
 
 

@@ -113,7 +113,7 @@ def test_any_outcome_has_a_report(a: str, epsilon: str) -> None:
 def test_what_would_need_too_many_nodes_is_refused_by_public_numbers_before_a_draw() -> None:
     for prior in (dc.Beta("1e12", 1), dc.Beta("1e100", 1), dc.Dirichlet([10**6] * 100)):
         for counts in ([0] * prior.k, [10**9] * prior.k):
-            with pytest.raises(dc.TooLargeError, match=r"may need \S+ nodes where n is private.*without Remapped"):
+            with pytest.raises(dc.TooLargeError, match=r"nodes .*without Remapped"):
                 remapped(prior, "1").prepare(counts)
     remapped(dc.Dirichlet([1] * 1000), "1").prepare([0] * 1000)
 

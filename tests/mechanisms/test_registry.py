@@ -103,7 +103,7 @@ def test_what_is_drawn_is_of_whole_numbers(*, by_sampler: bool) -> None:
     mechanism = Held(BETA, 4, 1)
     for held in (np.array([1.0, 2.0]), [1.0, 2], np.array([0.5, -0.5], dtype=np.float32), (1, np.float64(2.0))):
         Held.held = held
-        with pytest.raises(InternalError, match="Held drew something other than whole numbers; nothing was released"):
+        with pytest.raises(InternalError, match="whole numbers; nothing was released"):
             mechanism.release([3, 1], unit="record")
     for whole in (np.array([1, 2]), (1, 2), [np.int8(1), 2]):
         Held.held = whole

@@ -43,10 +43,10 @@ def test_groups_are_declared_or_left_out_and_never_empty() -> None:
 
 
 def test_what_is_of_tables_alone_says_so(tmp_path: Path) -> None:
-    with pytest.raises(dc.RefusedError, match="Parquet files hold the records of tables; this one is of one variable"):
+    with pytest.raises(dc.RefusedError, match="of one variable"):
         variable().to_parquet(tmp_path / "x.parquet")  # type: ignore[misc]
     assert not [*tmp_path.iterdir()]
-    with pytest.raises(dc.InvalidInputError, match="sort, color says how the groups of a table are drawn"):
+    with pytest.raises(dc.InvalidInputError, match=r"^sort, color"):
         variable().plot(sort="group", color="red")
 
 

@@ -71,7 +71,7 @@ def test_a_record_with_another_promise_is_refused(change: dict[str, Any], words:
 
 def test_a_period_needs_its_version_and_the_version_its_period() -> None:
     body = json.loads(released(about=dc.About(title="Visits")).to_json())
-    with pytest.raises(InvalidInputError, match="has a field 'period' that its version does not know"):
+    with pytest.raises(InvalidInputError, match="'period'"):
         dc.Release.from_json(json.dumps(body | {"version": 4}))
     del body["guarantee"]["period"]
     with pytest.raises(InvalidInputError, match="must have a field 'period'"):
@@ -99,7 +99,7 @@ def test_an_outcome_that_others_can_draw_promises_nothing_about_its_period() -> 
 
 
 def test_a_promise_about_a_period_is_about_persons() -> None:
-    with pytest.raises(InvalidInputError, match="about all records of one person in one of them: count persons"):
+    with pytest.raises(InvalidInputError, match="count persons"):
         Guarantee(1.0, 0.0, "proof", period=PeriodRange.read("2026"))
 
 

@@ -271,14 +271,14 @@ def test_a_mark_at_the_start_of_the_text_is_no_part_of_it() -> None:
     ids=["name", "path", "mapping", "handle"],
 )
 def test_what_is_not_text_is_told_how_to_read_a_file(given: Any) -> None:
-    with pytest.raises(dc.InvalidInputError, match=r"Release\.from_json\(Path\('release\.json'\)\.read_text\(\)\)"):
+    with pytest.raises(dc.InvalidInputError, match=r"from_json\(Path\('release\.json'\)"):
         dc.Release.from_json(given)
 
 
 @pytest.mark.parametrize("content", [b"smoking\nnever\n", b"PK\x03\x04", b"", b"[1"], ids=["csv", "xlsx", "empty", "list"])
 def test_a_file_that_holds_no_record_is_told_what_reads_it(tmp_path: Path, content: bytes) -> None:
     (path := tmp_path / "survey.xlsx").write_bytes(content)
-    with pytest.raises(dc.InvalidInputError, match=r"survey\.xlsx is no JSON, .* dc\.count counts data") as caught:
+    with pytest.raises(dc.InvalidInputError, match=r"survey\.xlsx .* dc\.count") as caught:
         dc.read(path)
     assert "from_json" not in str(caught.value)
     assert "dc." not in caught.value.in_shell

@@ -253,7 +253,7 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("taken", "link"):
-        with pytest.raises(dc.InvalidInputError, match="exists; a release cannot be drawn again, so it is not overwritten"):
+        with pytest.raises(dc.InvalidInputError, match=r"exists; .* not overwritten"):
             release.to_parquet(tmp_path / name)
     with pytest.raises(dc.InvalidInputError, match="a folder that exists"):
         release.to_parquet(tmp_path / "no" / "table.parquet")
@@ -309,7 +309,7 @@ def test_what_people_see() -> None:
     assert (released("nothing").n, released("nothing").sizes) == (None, None)
     assert release.parameters == {"epsilon": Fraction(1, 2), "projection": "euclidean"}
     assert not hasattr(release, "reported")
-    with pytest.raises(AttributeError, match=r"no reported posterior: noise_aware\(\)\[group\] is that of a group"):
+    with pytest.raises(AttributeError, match=r"noise_aware\(\)\[group\]"):
         _ = release.reported
     html = release._repr_html_()
     for text in ("<th>north, 2023</th>", "<th>region, year</th>", "<th>never</th>", f"<td>{release.counts[0, 0]}</td>"):

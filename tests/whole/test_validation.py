@@ -242,10 +242,10 @@ def test_counts_of_another_order_are_refused_everywhere() -> None:
 
 def test_arguments_in_each_others_place_are_told_so() -> None:
     counts = CategoryCounts(np.array([TELLTALE, 2, 3]), ("low", "mid", "high"), "record")
-    with pytest.raises(dc.InvalidInputError, match=r"^n must be a number, not CategoryCounts.*n=counts\.total"):
+    with pytest.raises(dc.InvalidInputError, match=r"^n must .* CategoryCounts.*n=counts\.total"):
         dc.LatticeGeometric(NAMED, counts, 1)
     for make in (dc.Dirichlet.uniform, dc.Dirichlet.jeffreys):
-        with pytest.raises(dc.InvalidInputError, match=r"^k must be the number of categories; name them with categories="):
+        with pytest.raises(dc.InvalidInputError, match=r"^k must .* categories="):
             make(["low", "high"])  # type: ignore[arg-type]
 
 

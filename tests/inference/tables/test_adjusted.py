@@ -101,13 +101,13 @@ def test_standardised_differences_add_those_of_strata() -> None:
 
 def test_what_cannot_be_adjusted_is_refused() -> None:
     post = berkeley(1, "nothing")
-    with pytest.raises(dc.InvalidInputError, match="not public: say how much each stratum counts with weights="):
+    with pytest.raises(dc.InvalidInputError, match="weights="):
         post.standardised("men", "women", "admitted", over="department")
     for over in ("colour", ["department", "department"]):
         with pytest.raises(dc.InvalidInputError, match="over takes"):
             post.mantel_haenszel("men", "women", "admitted", over=over)
     for nothing in ([], ["department", "sex"]):
-        with pytest.raises(dc.InvalidInputError, match="over must name some of the columns department, sex"):
+        with pytest.raises(dc.InvalidInputError, match=r"over must .* department, sex"):
             post.mantel_haenszel("men", "women", "admitted", over=nothing)
     with pytest.raises(dc.InvalidInputError, match="'men' twice"):
         post.standardised("men", "men", "admitted", over="department", weights=np.ones(6))

@@ -247,7 +247,7 @@ def test_a_group_with_one_possible_category_has_nothing_to_compare() -> None:
 
 def test_two_categories_of_a_group_of_which_one_is_impossible() -> None:
     posterior = smokers("sizes", impossible=[("south", "f", "current")]).noise_aware()
-    with pytest.raises(dc.InvalidInputError, match="'current' is declared impossible in this group"):
+    with pytest.raises(dc.InvalidInputError, match=r"'current' .* impossible"):
         posterior["south", "f"].contrast("never", "current")
 
 

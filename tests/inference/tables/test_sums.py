@@ -242,7 +242,7 @@ def test_intervals_of_one_group_are_those_of_its_mixture(promise: Promise) -> No
 
 @pytest.mark.parametrize("promise", ["sizes", "nothing"])
 def test_without_shares_weights_are_needed(promise: Promise) -> None:
-    with pytest.raises(dc.InvalidInputError, match="only where their total is public: say how much each counts with weights="):
+    with pytest.raises(dc.InvalidInputError, match="weights="):
         posterior_of(two_columns(promise)).over("sex")
 
 
@@ -282,7 +282,7 @@ def test_a_group_in_which_nothing_can_occur_has_no_weight() -> None:
 
 def test_columns_that_are_none_are_refused() -> None:
     counts = posterior_of(two_columns("sizes")).counts
-    with pytest.raises(dc.InvalidInputError, match="columns of the groups, which are 'region', 'sex'; got 'age'"):
+    with pytest.raises(dc.InvalidInputError, match="'region', 'sex'; got 'age'"):
         counts.over("age")
     with pytest.raises(dc.InvalidInputError, match="each column once"):
         counts.over("sex", "sex")
