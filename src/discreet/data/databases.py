@@ -150,6 +150,13 @@ def opened(source: str, reading: LineReading) -> "Iterator[Table]":
             yield within_engine("opening the table", _table, connection, found, types, reading)
 
 
+def columns_of(source: str) -> dict[str, str | None]:
+    """The columns of a table or query, with the database's own names of their types where it has them. No rows are read."""
+    found = _parsed(source)
+    with closing(_connection(found)) as connection:
+        return {name: kind or None for name, kind in _described(connection, found)}
+
+
 def _check_types(types: dict[str, str], reading: LineReading) -> None:
     """Refuse ids whose texts may differ where they are equal, so that one person would be several, and dates in strict counting."""
     person = types.get(reading.privacy_id or "", "text")

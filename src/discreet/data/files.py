@@ -8,13 +8,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from glob import escape, glob
 from io import BufferedReader, TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import narwhals.stable.v2 as nw
+
 from discreet.data import scratch
+from discreet.data.categories import kind_of
 from discreet.data.engines import within_engine
-from discreet.data.lines import DELIMITERS, LineReading, Opener, TextRows, check_names, text_schema
-from discreet.data.other_programs import SPREADSHEETS, STATISTICS, sheet_batches, sheet_of, statistics_batches
+from discreet.data.lines import DELIMITERS, IS_NUMBER, LineReading, Opener, TextRows, check_names, text_schema
+from discreet.data.other_programs import (
+    SPREADSHEETS,
+    STATISTICS,
+    sheet_batches,
+    sheet_columns,
+    sheet_of,
+    statistics_batches,
+    statistics_columns,
+)
 from discreet.errors import InvalidInputError, SourceError
 from discreet.text import may_hold_password
 
@@ -241,9 +253,10 @@ def _header(file: str, delimiter: str) -> list[str]:
     with _bytes(file) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
         for cells in csv.reader(iter(lambda: text.readline(_LONGEST_HEADER), ""), delimiter=delimiter):
             return cells
-    raise SourceError("the CSV file is empty; its first line must name the columns")
+    raise SourceError(_EMPTY)
 
 
+_EMPTY = "the CSV file is empty; its first line must name the columns"
 _LONGEST_HEADER = 1 << 20
 
 
@@ -318,6 +331,44 @@ def _by_cells(
     schema = text_schema(reading.columns)
     batches = within_engine("reading the file", lambda: [batch for file in files for batch in file(schema)])
     return FileTable(connection.from_arrow(pa.Table.from_batches(batches, schema)))
+
+
+# --- what columns there are -------------------------------------------------------------------------------------------
+
+
+def columns_of(path: str, encoding: str = "utf-8") -> dict[str, str | None]:
+    """The columns of a file, the first one of a pattern, and of what kind their first values are; None where that is not looked at.
+
+    It is for the curator alone: the first line of a CSV file without a header is somebody's.
+    """
+    (file, *_), reader = _files(path)
+    if reader is _sheets:
+        return dict.fromkeys(within_engine("reading the file", sheet_columns, file))
+    if reader is _statistics:
+        return dict.fromkeys(within_engine("reading the file", statistics_columns, file, encoding))
+    if reader is _csv:
+        return within_engine("reading the beginning of the CSV file", _csv_kinds, file, encoding)
+    with ExitStack() as resources:
+        connection = _started(resources)
+        read = connection.read_parquet if reader is _parquet else connection.read_json
+        found = within_engine("reading the columns of the file", lambda: nw.from_native(read(escape(file))).collect_schema())
+        return {name: kind_of(dtype) for name, dtype in found.items()}
+
+
+def _csv_kinds(file: str, encoding: str) -> dict[str, str | None]:
+    with _bytes(file) as stream, TextIOWrapper(stream, "utf-8-sig" if encoding == "utf-8" else encoding, newline="") as text:
+        lines = list(islice(iter(lambda: text.readline(_LONGEST_HEADER), ""), _KIND_LINES))
+    if not lines:
+        raise SourceError(_EMPTY)
+    delimiter = max(DELIMITERS, key=lambda each: len(next(csv.reader(lines[:1], delimiter=each), [])))
+    names, *rows = csv.reader(lines, delimiter=delimiter)
+    cells = {name: [row[place] for row in rows if place < len(row)] for place, name in enumerate(names)}
+    numeric = {name for name, first in cells.items() if any(map(str.strip, first)) and all(map(IS_NUMBER.fullmatch, first))}
+    return {name: "numbers" if name in numeric else "text" for name in cells}
+
+
+_KIND_LINES = 1000
+"""Lines by which it is said whether a column holds numbers."""
 
 
 _READERS: Mapping[_Reader, tuple[str, ...]] = {

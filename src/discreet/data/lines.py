@@ -29,7 +29,7 @@ _LONGEST_LINE = 1 << 24
 _MOST_ROWS, _MOST_CHARACTERS = 8192, 1 << 26
 """The size of a batch: Arrow's arrays of text hold 2**31 bytes."""
 
-_IS_NUMBER = re.compile(NUMBER)
+IS_NUMBER = re.compile(NUMBER)
 
 Row = list[str | None]
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
@@ -114,7 +114,7 @@ class TextRows:
             if row is None:
                 self.unreadable += 1
                 continue
-            self.numbers -= {name for name in self.numbers if not _IS_NUMBER.fullmatch((row[places[name]] or "").strip(" "))}
+            self.numbers -= {name for name in self.numbers if not IS_NUMBER.fullmatch((row[places[name]] or "").strip(" "))}
             yield row
 
 

@@ -88,6 +88,17 @@ def sheet_batches(path: str, schema: "Schema") -> "Iterator[RecordBatch]":
         yield _batch(having[0].columns(schema.names), schema)
 
 
+def sheet_columns(path: str) -> list[str]:
+    """The texts of the row, among the first of the sheet that a path names or of the first sheet, that has the most of them."""
+    file, wanted = sheet_of(path)
+    with library("python_calamine", "files of this kind", "files").CalamineWorkbook.from_path(file) as book:
+        sheet = book.get_sheet_by_name(wanted if wanted in book.sheet_names else book.sheet_names[0])
+        named: list[str] = []
+        for row in sheet.to_python(nrows=_HEADER_ROWS):
+            named = max(named, [cell for cell in row if isinstance(cell, str) and cell], key=len)
+    return list(dict.fromkeys(named))
+
+
 class _Sheet:
     """The cells of a sheet. All of them are private but the row that names the columns."""
 
@@ -165,13 +176,24 @@ _LONGEST_MATCH = 1 << 16
 # --- statistics -------------------------------------------------------------------------------------------------------
 
 
+def statistics_columns(file: str, encoding: str) -> list[str]:
+    """The names of all columns."""
+    read, options = _statistics_reader(file, encoding)
+    return list(read(file, metadataonly=True, **options)[1].column_names)
+
+
+def _statistics_reader(file: str, encoding: str) -> tuple[Any, dict[str, Any]]:
+    """What reads files of this program, and how it is told their encoding."""
+    if encoding != "utf-8" and file.lower().endswith(".por"):
+        raise InvalidInputError("a .por file says itself how its text is written: leave out encoding")
+    read = getattr(library("pyreadstat", "files of this kind", "files"), _READ_BY[Path(file).suffix.lower()])
+    return read, {} if encoding == "utf-8" else {"encoding": encoding}
+
+
 def statistics_batches(file: str, schema: "Schema", encoding: str, most: int = _PIECE_ROWS) -> "Iterator[RecordBatch]":
     """The columns of a file of SPSS, Stata or SAS, in pieces of at most so many rows. What its program calls missing is missing."""
-    read = getattr(library("pyreadstat", "files of this kind", "files"), _READ_BY[Path(file).suffix.lower()])
-    options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
-    if options and file.lower().endswith(".por"):
-        raise InvalidInputError("a .por file says itself how its text is written: leave out encoding")
-    check_names(read(file, metadataonly=True, **options)[1].column_names, tuple(schema.names), " in the file")
+    read, options = _statistics_reader(file, encoding)
+    check_names(statistics_columns(file, encoding), tuple(schema.names), " in the file")
     rows = offset = 0
     while rows == offset:
         piece, said = read(file, row_offset=offset, row_limit=most, usecols=schema.names, output_format="dict", **options)

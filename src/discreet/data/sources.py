@@ -39,6 +39,11 @@ def opened(source: Any, reading: LineReading) -> Iterator[tuple[nw.LazyFrame[Any
     yield table.lazy(), None
 
 
+def columns_of(source: str, encoding: str = "utf-8") -> dict[str, str | None]:
+    """The columns of a file or of a database's table, and of what kind each is, for the curator alone; None where that is not known."""
+    return databases.columns_of(source) if databases.is_database(source) else files.columns_of(source, encoding)
+
+
 def _check_uniform(table: nw.DataFrame[Any], columns: tuple[str, ...]) -> None:
     """Refuse, strictly, a column of pandas or Arrow one of whose values would decide how all are read, or whether they can be."""
     if table.implementation.is_pyarrow():

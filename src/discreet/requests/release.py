@@ -105,7 +105,7 @@ class ReleaseRequest(Request):
         Row(
             RECORDS_PART,
             "Column with the answers",
-            "As its header names it. The page lists no columns: a file without a header would show someone’s answers.",
+            "As its header names it.",
             "smoking",
             words="the column that holds the answers",
         ),

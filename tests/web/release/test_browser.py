@@ -61,7 +61,11 @@ def test_a_release_by_double_click_and_reload(server: Server, survey: Survey) ->
     before = survey.spends()
     with browser() as found:
         page = opened(found, server)
-        type_in(page, unkept(survey, epsilon="0.2"))
+        type_in(page, unkept(survey, epsilon="0.2", column=""))
+        page.click("text=List its columns")
+        page.click("[data-column=risk]")
+        assert page.input_value("#release-column") == "risk"
+        page.evaluate("document.getElementById('release-columns').replaceChildren()")
         look(page)
         until(page, "document.activeElement.id === 'release-looked'")
         assert survey.spends() == before
@@ -120,6 +124,23 @@ def test_a_table_from_a_file_that_was_sent(server: Server, survey: Survey) -> No
         assert survey.spends("hidden") == before + 1
         assert SECRET not in "".join(bodies(page))
         assert page.wrong == []
+
+
+def test_whoever_waits_sees_it_and_may_stop(server: Server, survey: Survey) -> None:
+    before, held = survey.spends(), []
+    with browser() as found:
+        page = opened(found, server)
+        type_in(page, unkept(survey, epsilon="0.23"))
+        page.route("**/release/look", lambda route: held.append(route))
+        page.click("#release-form > .primary")
+        page.wait_for_selector("#release-look >> text=/Counting the records… [1-9]+ s/")
+        page.click("text=Stop waiting")
+        until(page, "document.getElementById('release-look').innerText === ''")
+        assert page.is_enabled("#release-form > .primary")
+        page.unroute("**/release/look")
+        look(page)
+        assert survey.spends() == before
+        assert [one for one in page.wrong if not one.startswith("htmx:")] == []  # htmx says on the console that it was stopped
 
 
 def test_an_overspend_and_a_wrong_file(server: Server, survey: Survey) -> None:

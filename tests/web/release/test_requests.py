@@ -299,11 +299,42 @@ def test_removing(server: Server, survey: Survey) -> None:
         assert not list(survey.kept.glob(f"{key}*"))
 
 
+def test_what_was_only_looked_at_is_forgotten_by_one_button(server: Server, survey: Survey) -> None:
+    """What was charged, and what was drawn, stays."""
+    _, kept = look(server, survey.fields(epsilon="0.391"))
+    record = drawn(server, kept)
+    keys = [look(server, survey.fields(epsilon=f"0.39{number}"))[1] for number in (2, 3)]
+    text = server.post("/release/list")[1]
+    assert kept in text
+    assert not any(key in text for key in keys)
+    assert "Forget what was only looked at" in text
+    after = server.post("/release/forget")[1]
+    assert kept in after
+    assert "only looked at" not in after
+    assert not any(list(survey.kept.glob(f"{key}*")) for key in keys)
+    assert "not asked for on this machine" in unescape(server.post("/release/draw", key=keys[0])[1])
+    assert drawn(server, kept).to_json() == record.to_json()
+
+
+def test_the_columns_of_a_file_are_listed_for_the_curator(server: Server, survey: Survey) -> None:
+    """Their names and kinds, and no value. They are not kept."""
+    listed = server.post("/release/columns", file=str(survey.file))[1]
+    assert re.findall(r'data-column="(.*?)"', listed) == ["who", "risk", "region"]
+    assert "do not publish" in listed
+    assert SECRET not in listed
+    (survey.folder / "numbers.csv").write_text("<b>;hours\n" + f"{SECRET};1,5\n" * 3)
+    listed = server.post("/release/columns", file=str(survey.folder / "numbers.csv"))[1]
+    assert re.findall(r'data-column="(.*?)"', listed) == ["&lt;b&gt;", "hours"]
+    assert re.findall(r"</button> ([a-z ]+)</li>", listed) == ["text", "numbers"]
+    assert SECRET not in listed
+    for wrong in ({}, {"file": "/nowhere.csv"}, {"upload": "0" * 32}, {"file": "-"}, {"file": str(survey.folder)}):
+        assert re.fullmatch(r'<p class="error">[^<]+</p>', server.post("/release/columns", **wrong)[1])
+
+
 def test_what_was_drawn_since_it_was_listed_is_not_removed(server: Server, survey: Survey) -> None:
     """One tab lists what was only looked at, another draws it: pressing Remove in the first must not lose what was paid for."""
     _, key = look(server, survey.fields(epsilon="0.371"))
-    row = next(form for form in server.post("/release/list")[1].split("</form>") if key in form)
-    assert 'name="state" value="asked"' in row
+    assert key not in server.post("/release/list")[1]  # looking alone leaves no line
     record = drawn(server, key)
     assert "drawn in the meantime" in server.post("/release/remove", key=key, state="asked")[1]
     assert drawn(server, key).to_json() == record.to_json()
@@ -316,14 +347,17 @@ def test_a_file_that_goes_away_hides_no_other(server: Server, survey: Survey) ->
     gone = survey.kept / f"{'0' * 32}.json"
     gone.symlink_to(survey.folder / "nowhere")
     assert look(server, fields)[1] == key
+    record = drawn(server, key)
     assert key in server.post("/release/list")[1]
     gone.unlink()
+    assert drawn(server, key).to_json() == record.to_json()
 
 
 def test_a_kept_file_that_was_changed_is_said_to_be(server: Server, survey: Survey) -> None:
     """It hides no other, and nothing is charged for it."""
-    before = survey.spends()
     _, other = look(server, survey.fields(epsilon="0.373"))
+    drawn(server, other)
+    before = survey.spends()
     _, key = look(server, survey.fields(epsilon="0.374"))
     place = survey.kept / f"{key}.json"
     asked = json.loads(place.read_text())
@@ -349,7 +383,6 @@ def test_a_release_is_of_the_day_on_which_it_was_drawn(server: Server, survey: S
     place = survey.kept / f"{key}.json"
     asked = json.loads(place.read_text())
     place.write_text(json.dumps(asked | {"day": "2001-02-03"}))
-    assert "2001-02-03" in server.post("/release/list")[1]
     assert "2001-02-03" not in server.post("/release/draw", key=key)[1]
 
 

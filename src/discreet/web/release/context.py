@@ -75,11 +75,6 @@ class ReleaseContext:
 
         return [asked for asked in self.store.latest() if is_same(asked)]
 
-    def fields(self, key: str) -> dict[str, str]:
-        """Return what was typed for a question that is kept, with the copy of its file, if that is still there."""
-        asked = self.store.find(key)
-        return {**asked.fields, **({"upload": self._sent.get(key, "")} if asked.fields.get("upload") else {})}
-
     def ask(self, question: ReleaseQuestion, described: Mapping[str, Any]) -> KeptRelease:
         """Keep a question, and the file that was sent with it until it is drawn."""
         asked = self.store.ask(self.kept(question), self.ledger_name(question), described)

@@ -49,7 +49,7 @@ def read(fields: Mapping[str, str], kind: type[ReleaseRequest] = ReleaseRequest)
 def _rules(given: Mapping[str, str]) -> Mapping[str, Rule]:
     is_strict = "strict" in given
     return {
-        "file": lambda _, __: _check_file(given.get("file", ""), given.get("upload", "")),
+        "file": lambda _, __: check_file(given.get("file", ""), given.get("upload", "")),
         "categories": lambda labels, _: Dirichlet.uniform(categories=labels),
         "one_row_per_person": _check_one_row,
         "other": lambda _, known: _check_home(given.get("other", ""), "undeclared", known.other("categories"), needed=is_strict),
@@ -67,7 +67,8 @@ def _needed(text: str | None, what: str) -> None:
         raise InvalidInputError(f"{what} is needed")
 
 
-def _check_file(path: str, upload: str) -> None:
+def check_file(path: str, upload: str) -> None:
+    """Refuse a form without records, with two of them, or with what is for the command line."""
     if bool(path) == bool(upload):
         raise InvalidInputError("give the path of a file, or choose one to send to this page: one of the two")
     if path == STANDARD_INPUT:

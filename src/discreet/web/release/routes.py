@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from discreet.data.sources import columns_of
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
 from discreet.present.html import Html, element, joined
 from discreet.present.page import answered, page_content
@@ -24,9 +25,9 @@ from discreet.web.opened_records import read as read_record
 from discreet.web.read import view as read_view
 from discreet.web.release.context import ReleaseContext
 from discreet.web.release.draw_once import State, declared_source, draw_once, look, state
-from discreet.web.release.question import FIELDS, read
+from discreet.web.release.question import FIELDS, check_file, read
 from discreet.web.release.store import KeptRelease
-from discreet.web.release.view import REMOVABLE, charged, checked, drawn, form_fields, listed, looked, sent
+from discreet.web.release.view import REMOVABLE, charged, checked, columns, drawn, form_fields, listed, looked, sent
 from discreet.web.uploads import file_name
 
 _RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
@@ -65,7 +66,7 @@ async def _look(request: Request) -> Response:
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read(desk.without_password(desk.fields(fields["key"]) if fields.get("key") else fields))
+        question = read(desk.without_password(fields))
         with ExitStack() as stack:
             with field("ledger"):
                 ledger = stack.enter_context(desk.ledger(desk.ledger_name(question)))
@@ -89,6 +90,21 @@ async def _check(request: Request) -> Response:
         return checked(question.request.examined(str(desk.looked_at(question)), "form"))
 
     return await _shown(desk, answer, {})
+
+
+async def _columns(request: Request) -> Response:
+    """The columns of the file that is named or was sent, for the curator alone."""
+    desk, fields = _desk(request), await typed(request)
+
+    def listed_columns() -> Html:
+        check_file(fields.get("file", ""), fields.get("upload", ""))
+        place = fields.get("file") or str(desk.uploads.path(fields["upload"]))
+        return columns(columns_of(place, fields.get("encoding") or "utf-8"))
+
+    try:
+        return HTMLResponse(await to_thread.run_sync(listed_columns, limiter=desk.workers))
+    except DiscreetError as error:
+        return HTMLResponse(element("p", in_page(error), class_="error"))
 
 
 async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapping[str, str]) -> Response:
@@ -163,11 +179,14 @@ async def _listed(request: Request) -> Response:
     desk = _desk(request)
 
     def states() -> list[tuple[KeptRelease, State]]:
+        """Of all but what was only looked at, which leaves no line."""
         drawing = desk.drawn_now()  # before files are read: of one that ends in between, the old file is read
-        every = desk.store.latest(_LISTED_RELEASES)
+        every = desk.store.latest()
         return list(zip(every, _states(desk, every, drawing), strict=True))
 
-    return HTMLResponse(listed(await to_thread.run_sync(states)))
+    found = await to_thread.run_sync(states)
+    asked = [one for one in found if one[1] != "asked"]
+    return HTMLResponse(listed(asked[:_LISTED_RELEASES], len(found) - len(asked)))
 
 
 def _states(desk: ReleaseContext, every: Sequence[KeptRelease], drawing: Set[str]) -> list[State]:
@@ -185,21 +204,36 @@ def _states(desk: ReleaseContext, every: Sequence[KeptRelease], drawing: Set[str
 async def _remove(request: Request) -> Response:
     """Remove a question. One that was charged or drawn since it was listed stays: whoever pressed the button did not know."""
     desk, fields = _desk(request), await typed(request)
-
-    def removed() -> None:
-        with desk.store.alone(fields.get("key", "")) as asked:
-            [found] = _states(desk, [asked], desk.drawn_now())
-            if found not in REMOVABLE:
-                raise InvalidInputError("this release is being drawn, and nothing was removed: try again later")
-            if found != fields.get("state"):
-                raise InvalidInputError("this release was charged or drawn in the meantime, and nothing was removed: open the page again")
-            desk.store.remove(asked.key)
-            desk.forget_sent(asked.key)
-
     try:
-        await to_thread.run_sync(removed)
+        await to_thread.run_sync(lambda: _removed(desk, fields.get("key", ""), fields.get("state", "")))
     except DiscreetError as error:
         return HTMLResponse(element("p", str(error), class_="error"))
+    return await _listed(request)
+
+
+def _removed(desk: ReleaseContext, key: str, listed_as: str) -> None:
+    with desk.store.alone(key) as asked:
+        [found] = _states(desk, [asked], desk.drawn_now())
+        if found not in REMOVABLE:
+            raise InvalidInputError("this release is being drawn, and nothing was removed: try again later")
+        if found != listed_as:
+            raise InvalidInputError("this release was charged or drawn in the meantime, and nothing was removed: open the page again")
+        desk.store.remove(asked.key)
+        desk.forget_sent(asked.key)
+
+
+async def _forget(request: Request) -> Response:
+    """Remove all that was looked at alone: nothing was charged for it."""
+    desk = _desk(request)
+
+    def forgotten() -> None:
+        every = [one for one in desk.store.latest() if one.key not in desk.drawn_now()]
+        for asked, found in zip(every, _states(desk, every, set()), strict=True):
+            with suppress(DiscreetError):
+                if found == "asked":
+                    _removed(desk, asked.key, "asked")
+
+    await to_thread.run_sync(forgotten)
     return await _listed(request)
 
 
@@ -270,10 +304,12 @@ ROUTES = [
     Route("/release", _opened),
     Route("/release/upload", _upload, methods=["POST"]),
     Route("/release/look", _look, methods=["POST"]),
+    Route("/release/columns", _columns, methods=["POST"]),
     Route("/release/check", _check, methods=["POST"]),
     Route("/release/draw", _draw, methods=["POST"]),
     Route("/release/list", _listed, methods=["POST"]),
     Route("/release/remove", _remove, methods=["POST"]),
+    Route("/release/forget", _forget, methods=["POST"]),
     Route("/release/open", _read_it, methods=["POST"]),
     _of_record("record", _record),
     _of_record("report", _report),

@@ -6,6 +6,7 @@ from pathlib import Path
 from discreet.data.databases import name_of
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
+from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
 from discreet.record.release import Release
 from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
@@ -52,9 +53,12 @@ def form_fields(typed: Mapping[str, str], sent_file: Html | None = None) -> Html
     closed = (TABLE_PART, WORDS_PART, MORE_PART, RESEARCH_PART)
     parts = {name: rows("release", ReleaseRequest, name, typed) for name in (CATEGORIES_PART, PROMISE_PART, BUDGET_PART, *closed)}
     file, *others = (one for one in fields_of(ReleaseRequest).values() if one.form is not None and one.form.group == RECORDS_PART)
+    sent_to = {"hx_post": "/release/columns", "hx_target": "#release-columns", "hx_disabled_elt": "this"}
+    listing = element("button", "List its columns, for you alone", type="button", **sent_to)
+    found = element("div", listing, element("div", id="release-columns", aria_live="polite"), class_="listing")
     place = element("div", *([] if sent_file is None else [sent_file]), id="release-sent", aria_live="polite")
     fields = (row("release", one, typed.get(one.name)) for one in others)
-    records = part(RECORDS_PART, row("release", file, typed.get(file.name)), _PICKER, place, *fields)
+    records = part(RECORDS_PART, row("release", file, typed.get(file.name)), _PICKER, place, found, *fields)
     return joined(records, *((folded if name in closed else part)(name, content) for name, content in parts.items()))
 
 
@@ -82,6 +86,21 @@ def checked(found: DataCheck) -> Html:
     said = (f"{line[:1].upper()}{line[1:]}." for line in found.lines)
     listed = element("ul", *(element("li", isolated(line)) for line in said))
     return element("div", head, element("h2", "What the data say"), listed, class_="looked", tabindex="-1", id="release-looked")
+
+
+def columns(found: Mapping[str, str | None]) -> Html:
+    """The columns of a file, to choose that of the answers from, and to remember the others by. No value is shown."""
+    head = element("p", f"{PRIVATE[:1].upper()}{PRIVATE[1:]}: the first line of a file without a header is somebody’s.", class_="hint")
+    rows = [
+        element("li", element("button", isolated(cut(name)), type="button", data_column=name), f" {kind}" if kind else "")
+        for name, kind in [*found.items()][:_LISTED_COLUMNS]
+    ]
+    more = [element("li", f"and {len(found) - len(rows):,} more")] if len(found) > len(rows) else []
+    return joined(head, element("ul", *rows, *more, class_="columns"))
+
+
+_LISTED_COLUMNS = 200
+"""More than anyone looks through."""
 
 
 def _warnings(look: ReleasePreview) -> Iterable[str]:
@@ -160,7 +179,7 @@ _STATES: dict[State, tuple[str, str]] = {
     "drawn": ("released", "Show it"),
     "drawing": ("being released", ""),
     "charged": ("charged, and not drawn: nothing of it was seen, and drawing it costs nothing more", "Draw it now"),
-    "asked": ("looked at; nothing was charged", "Look again"),
+    "asked": ("looked at; nothing was charged", ""),
     "unknown": ("its ledger could not be read, so it is not known whether it was charged", ""),
 }
 REMOVABLE: dict[State, tuple[str, str]] = {
@@ -175,14 +194,20 @@ REMOVABLE: dict[State, tuple[str, str]] = {
 """The states in which a question can be removed, with the words of the button, and of the question before."""
 
 
-def listed(every: Sequence[tuple[KeptRelease, State]]) -> Html:
-    """The releases that were asked for on this machine, the newest first; while one is drawn, the list is soon asked for again."""
-    if not every:
-        return joined()
-    told = "Each is kept with its record in a folder that only you can read."
-    rows = [_row(asked, state) for asked, state in every]
+def listed(every: Sequence[tuple[KeptRelease, State]], looked_at: int) -> Html:
+    """The releases that were asked for on this machine, the newest first; while one is drawn, the list is soon asked for again.
+
+    What was only looked at has no line, and is forgotten by a button.
+    """
+    parts = [_row(asked, state) for asked, state in every]
+    if every:
+        told = "Each is kept with its record in a folder that only you can read."
+        parts = [element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *parts]
+    if looked_at:
+        sent = {"type": "button", "hx_post": "/release/forget", "hx_target": "#release-list", "hx_disabled_elt": "this"}
+        parts.append(element("p", element("button", f"Forget what was only looked at ({looked_at:,})", **sent)))
     soon = [_soon()] if any(state == "drawing" for _, state in every) else []
-    return element("section", element("h2", "Asked for on this machine"), element("p", told, class_="quiet"), *rows, *soon)
+    return element("section", *parts, *soon) if parts else joined()
 
 
 def _soon() -> Html:
@@ -221,7 +246,7 @@ def _row(asked: KeptRelease, state: State) -> Html:
         words,
         *again,
         element("div", *buttons, class_="downloads"),
-        hx_post="/release/look" if state == "asked" else "/release/draw",
+        hx_post="/release/draw",
         hx_target=_PLACE,
         hx_disabled_elt="find button",
         class_="asked",

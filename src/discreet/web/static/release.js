@@ -33,6 +33,36 @@ document.addEventListener("htmx:afterSettle", (event) => {
   found?.scrollIntoView({ block: found === wrong ? "center" : "start" });
 });
 
+// A column that is chosen from the list is that of the answers.
+document.addEventListener("click", (event) => {
+  const chosen = event.target.closest("[data-column]");
+  if (!chosen) return;
+  const field = document.getElementById("release-column");
+  field.value = chosen.dataset.column;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.focus();
+});
+
+// Whoever waits for records to be counted sees for how long, and may stop waiting: by looking nothing is charged.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { elt, target, requestConfig } = event.detail;
+  if (target.id !== "release-look" || !/(look|check)$/.test(requestConfig.path)) return;
+  const said = document.createElement("p");
+  const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop waiting" });
+  stop.addEventListener("click", () => htmx.trigger(elt, "htmx:abort"));
+  said.className = "computing";
+  said.setAttribute("role", "status");
+  target.replaceChildren(said, stop);
+  const began = Date.now();
+  const tell = () => { said.textContent = `Counting the records… ${Math.round((Date.now() - began) / 1000)} s`; };
+  tell();
+  const ticking = setInterval(tell, 1000);
+  elt.addEventListener("htmx:afterRequest", (done) => {
+    clearInterval(ticking);
+    if (done.detail.xhr.status === 0) target.replaceChildren();
+  }, { once: true });
+});
+
 const CONFIRM = "#release-looked .confirm[hx-post='/release/draw']";
 
 // What was looked at is what will be released: once something else is typed, it has to be looked at again, unless it is being charged.
