@@ -158,19 +158,18 @@ def expected_error(
     distance: Distance = hellinger,
     rng: np.random.Generator | int = 0,
 ) -> ExpectedError:
-    """The mean error for these counts, or `over` the prior predictive, or at the worst dataset.
+    """Compute the mean error for these counts, or `over` the prior predictive, or at the worst dataset.
 
-    The last two are functions of public parameters: choose a mechanism or ε by them. The error of the private counts is private, and a
-    choice made by looking at it leaks.
+    Args:
+        mechanism: any; `distance` is that of the true posterior from the reported one.
+        counts: private, and so is their error: a choice made by looking at it leaks.
+        over: "predictive" or "worst" in place of counts: functions of public parameters, by which a mechanism or ε may be chosen.
+        n: the size of these datasets where n is private: a guess, which must come from what is known without the data.
 
-    Where n is private, those over datasets are about datasets of `n` records: a guess, which is no part of the promise, and must come from
-    what is known without the data.
+    Returns a float with the `method` by which it was found: enumeration while outcomes can be listed, quadrature or convolution beyond, and
+    Monte Carlo, with its `standard_error`, where the report does not factor (docs/research/accuracy.md).
 
-    By enumeration while the outcomes can be listed. Beyond, with two categories, by quadrature at any n. With more, mean Hellinger errors
-    of the exponential family and of consistent Laplace noise are found by convolution, as is that of `LatticeGeometric` where projections
-    have next to no probability; other distances and mechanisms (`LaplaceZhang` and literal Laplace noise, whose totals vary; `Remapped`,
-    whose report does not factor) by Monte Carlo. Over the predictive, large worlds are interpolated between datasets (two categories)
-    or sampled (more): see `method`. What would take long is refused with a `TooLargeError`, by public numbers alone.
+    Raises TooLargeError for what would take long, by public numbers alone.
     """
     if (counts is None) == (over is None):
         raise InvalidInputError('give either counts or over="predictive" or over="worst"')

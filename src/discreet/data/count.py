@@ -155,34 +155,31 @@ def count(
     other: Hashable = "error",
     **options: Any,
 ) -> CategoryCounts | TableCounts:
-    """Count the declared categories of a column, in the engine that holds the data.
+    """Count the declared categories of a column, in the engine that holds the data (docs/howto/data.md and docs/howto/tables.md).
 
-    `source` is any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark; eager or lazy), the path of CSV, JSON, Parquet,
-    Excel, SPSS, Stata or SAS files, with or without `*`, a table or query of a database, as in "postgresql://host/database/table", or a
-    stream of bytes that is a CSV file. With `privacy_id`, the column that says
-    whose a row is, every person counts once: in the first declared category that any of their rows has; the number of distinct ids is
-    then public. `one_row_per_person` declares that every row is another person's, where no column says whose it is: the unit is then the
-    person, which nothing checks, and the record says so. A null, or a value outside the categories, is an error unless `nulls` or `other`
-    names the declared category that takes it; no option drops rows, because the public number of records would then depend on the private
-    answers.
+    Args:
+        source: any table narwhals knows (pandas, polars, pyarrow, DuckDB, Ibis, PySpark), the path of CSV, JSON, Parquet, Excel,
+            SPSS, Stata or SAS files, with or without `*`, "postgresql://host/database/table" or a query, or a stream of bytes that is CSV.
+        column, categories: what is counted, and the public list of what can occur.
+        privacy_id: the column that says whose a row is: each person counts once, in the first declared category that any of their rows has,
+            and the number of distinct ids is then public. `one_row_per_person` declares, unchecked, that every row is another person's.
+        nulls, other: the categories that take nulls and undeclared values, which are errors otherwise. No option drops rows, because the
+            public number of records would then depend on the private answers.
+        mapping, na_values: what else stands for a category, as in {"Never": "never"}, and for a null, as in ["NA", "."].
+        spelling: public rules by which texts are compared, fixed before anyone looks: "trim", "ignore case" and "ignore accents".
+        corrections: a TOML file or a mapping of what the curator found by looking, by column. It is never published; that it is allowed is.
+        encoding: that of CSV files.
+        weight: a column that says how many records a row stands for; what is protected is then one unit of weight.
+        strict: whether no cell of the data may decide whether counting succeeds: `nulls` and `other` also take what cannot be read.
+        dated: a column of dates and periods, as in ("date", "2026-11"): rows of other periods are left out (docs/howto/months.md).
+        by: groups, as in {"region": ["north", "south"], "sex": ["f", "m"]}; every combination of labels is one. A person is in the first
+            of them that any of their rows is in, and counts there in the first category of their rows in that group.
+        other_groups: the group of a column that takes nulls and undeclared values, as in {"region": "elsewhere"}; errors otherwise.
+        impossible: cells that cannot occur, as in [("north", "m", "pregnant")]; a count in one is an error.
 
-    `mapping` says what else stands for a category, as in {"Never": "never"}, and `na_values` what stands for a null, as in ["NA", "."]; an
-    empty text always does. `spelling` names rules by which texts are compared, which must be fixed before anyone looks at the data:
-    "trim", without the blanks around them, "ignore case" and "ignore accents". `corrections`, a TOML file or a mapping,
-    says for each column what spellings stand for that the curator found by looking: they are never published, and the record says that
-    they are allowed. `encoding` is that of CSV files. `weight` names a column
-    that says how many records a row stands for; what is protected is then one of them, one unit of weight. With `strict`, no cell of
-    the data decides whether counting succeeds: `nulls` and `other` must name categories, and also take the rows without an id and those
-    that cannot be read. docs/howto/data.md describes each.
+    Returns `CategoryCounts`, or with `by` a `TableCounts` with a row for each group.
 
-    `dated` names a column of dates and periods, as in ("date", "2026-11"): rows with dates of other periods are left out, and a row without
-    a date is an error. A release of the counts says `period="2026-11"` (docs/howto/months.md).
-
-    `by` declares groups, as in {"region": ["north", "south"], "sex": ["f", "m"]}: every combination of the labels is one, and the result
-    is a `TableCounts` with a row for each. A person is in the first of the declared groups that any of their rows is in, whatever they
-    answered, and counts there in the first category of their rows in that group. A null, or a value outside the groups, is an error
-    unless `other_groups` names the group of its column that takes it, as in {"region": "elsewhere"}. `impossible` lists cells that cannot
-    occur, as in [("north", "m", "pregnant")]; a count in one is an error. docs/howto/tables.md describes each.
+    Raises SourceError for a source that cannot be counted as asked, without naming any value.
 
     >>> import pyarrow
     >>> rows = {"risk": ["low", "high", "low"], "region": ["north", "south", "south"]}

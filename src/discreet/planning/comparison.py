@@ -248,17 +248,15 @@ def compare(
     errors: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Every mechanism side by side: the expected width of readers' 95 % intervals, by which they are ranked, and the papers' errors.
+    """Compare all mechanisms by the expected width of readers' 95 % intervals, which ranks them, and by the papers' errors.
 
-    Those are the mean error of the reported posterior over the prior predictive, at the worst dataset, its 95 % quantile, and the ratio to
-    the optimum.
+    Args:
+        prior, n, epsilon: public numbers; with `public="nothing"` n is a guess, and mechanisms that need a public n are left out.
+        delta: that of `HellingerSmoothDelta`.
+        errors: False leaves widths, guarantees and losses alone, which are found sooner.
 
-    All of it is public. The optimum is that of the linear program where it is small enough to be solved; `delta` is that of
-    `HellingerSmoothDelta`. What cannot be computed at this size is None, and `reasons` says why. Without `errors` there are widths,
-    guarantees and losses alone, which are found sooner.
-
-    With `public="nothing"` n stays private, and is here a guess that must not come from the data. The guarantees are about adding or
-    removing a record; mechanisms that need a public n are left out, and so is the optimum.
+    Returns rows with the mean error of the reported posterior over the prior predictive and at the worst dataset, its 95 % quantile, and
+    the ratio to the optimum where its linear program can be solved. What is not computed is None, and `reasons` says why.
     """
     records, level, known = check_records(n), check_positive(epsilon, "epsilon"), check_public(public)
     tell = progress or (lambda *_: None)

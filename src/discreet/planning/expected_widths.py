@@ -166,14 +166,14 @@ def expected_width(
     worst: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> ExpectedWidth:
-    """The expected width of the 95 % intervals that readers of a release will compute, averaged over the categories.
+    """Compute the expected width of the 95 % intervals that readers of a release will compute, averaged over the categories.
 
-    `n` is how many records there are expected to be where n is private. `expect` gives public guesses of the categories' shares; without
-    it data come from the prior predictive. With `worst` the width is that of the category which is widest.
+    Args:
+        n: how many records are expected where n is private.
+        expect: public guesses of the categories' shares; without them data come from the prior predictive.
+        worst: whether the width is that of the category which is widest.
 
-    Two categories and a public n are summed or integrated over all outcomes, and so are mechanisms whose outcomes are listed. Otherwise
-    outcomes are simulated, with the width without privacy as a control; the standard error is that of the simulation. A `TooLargeError`
-    says what is not computed at this size.
+    Raises TooLargeError for what is not computed at this size. Where outcomes are too many to list they are simulated.
     """
     records = size_of(mechanism, n)
     return width_of(mechanism, Believed.of(mechanism.prior, records, expect), worst=worst, rng=np.random.default_rng(rng))

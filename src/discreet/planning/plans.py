@@ -95,20 +95,19 @@ def plan(
     distance: Distance = hellinger,
     progress: Progress | None = None,
 ) -> WidthPlan | Plan:
-    """The least ε (given n) or the least n (given ε) for a goal. Public: no data are looked at.
+    """Find the least ε (given n) or the least n (given ε) for a goal, without data.
 
-    The goal is one of: `width`, the expected full width of the published 95 % intervals, in probability (0.04 is four points); `price`,
-    how many times as wide as without privacy they may be (1.1); `error`, the papers' mean Hellinger distance from the true posterior to
-    the reported one. The first two give a `WidthPlan`, the last a `Plan`. Without a goal and with both n and ε the `WidthPlan` says what
-    these give; where that is simulated, it is with fewer draws than `expected_width` takes, so that it answers at once.
+    Args:
+        prior, n, epsilon: public; n or ε is found if it is left out. Without a goal both are given, and the answer says what they give.
+        width, price, error: the goal, at most one: the full width of the published 95 % intervals, in probability (0.04 is four points);
+            how many times as wide as without privacy they may be (1.1); the papers' mean Hellinger error of the reported posterior.
+        mechanism: a name, also wrapped as in "Remapped(LatticeGeometric)", or a class.
+        expect: guessed shares that the data are expected to have, in place of the prior predictive; never from the data.
+        worst: the width of the widest category, not the average; the error at the worst dataset, which does not fall to 0 as n grows.
+        public: "nothing" keeps n private; the n given or found is then a guess. Plan one group of a table with the n of that group; if the
+            total of the table alone is public, with "nothing" and half the table's ε.
 
-    A width is averaged over the categories, or with `worst` that of the widest one, and is expected over the prior predictive or, with
-    `expect`, over data with these shares, a guess that must not come from the data. Where it is simulated the answer is a bracket, and
-    the ε given is its upper end. An error is a mean over the prior predictive or, with `worst`, at the worst dataset, which does not fall
-    to 0 as n grows: plan ε for it. `mechanism` is a name, also wrapped as in "Remapped(LatticeGeometric)", or a class.
-
-    With `public="nothing"` n stays private, and the n given or found is a guess that must not come from the data. Plan for one group of a
-    table with the n of that group; if the total of the table alone is public, with `public="nothing"` and half the table's ε.
+    Returns a `WidthPlan`, or for `error` a `Plan`. Where widths are simulated the answer is a bracket, and the ε given is its upper end.
     """
     known, records = check_public(public), None if n is None else check_records(n)
     level = None if epsilon is None else check_positive(epsilon, "epsilon")
