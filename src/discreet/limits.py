@@ -215,6 +215,12 @@ RANKED_GROUPS = 2_000
 """Groups that are ranked in every draw: the probabilities of all ranks are then 32 MB."""
 GROUPS_HELD = 64
 """Posteriors of groups that are kept once they are computed."""
+POOLED_COUNTS = 1 << 25
+"""Possible counts of all cells whose likelihoods are held while the shares of groups are pooled: 256 MB, a few times."""
+POOLED_WORK, POOLED_DRAWN_WORK = 1 << 27, 1 << 25
+"""Products of counts for one point of mean and strength, where there are some hundred points or a thousand draws: a minute or so."""
+POOLED_NODES = 20_000
+"""Points of mean and strength at which the evidence of all groups is computed."""
 POOLED_POINTS = 1 << 19
 """Possible counts of one of several releases about different records that are listed, out to where next to no probability is left."""
 POOLED_CELLS = 1 << 22

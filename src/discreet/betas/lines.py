@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import BetaRows
-from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, matched_logits, powers
+from discreet.betas.search import Chosen, Evaluate, MiddleTerms, equal_tailed, matched_logits, powers
 from discreet.numerics.incomplete_beta import beta_cdf
 from discreet.numerics.products import batches
 
@@ -64,8 +64,11 @@ class BetaLines:
         """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most."""
         if not len(self):
             return np.empty(0), np.empty(0), np.empty(0)
-        sums = _Polynomials(self, 1e-3 * precision * tail)
-        return equal_tailed(sums.beyond, matched_logits(*self.moments(), tail), tail, precision, self.mixture)
+        return equal_tailed(self.evaluate(tail, precision), matched_logits(*self.moments(), tail), tail, precision, self.mixture)
+
+    def evaluate(self, tail: float, precision: float) -> Evaluate:
+        """What a search for quantiles with this tail looks at: coefficients are computed here, once."""
+        return _Polynomials(self, 1e-3 * precision * tail).beyond
 
     def mixture(self, row: int) -> BetaRows:
         """One row as a distribution."""

@@ -4,7 +4,7 @@ Where the distribution function F is within reach of its target p the step is Ne
 the logit; elsewhere for ln F (ln (1 - F) above the median), which is one in the tails.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -126,6 +126,22 @@ def equal_tailed(
         point[upper, row] = found = float(mixture.ppf(1.0 - tail if upper else tail))
         error[upper, row] = abs(float(mixture.sf(found) if upper else mixture.cdf(found)) - tail)
     return point[0], point[1], error.max(axis=0)
+
+
+def mixed(parts: Sequence[tuple[Evaluate, Floats]], size: int) -> Evaluate:
+    """Mixtures, so many: each part evaluates that many components for each of its weights, one weight after the other."""
+
+    def evaluate(chosen: Chosen, logit: Floats) -> tuple[Floats, Floats]:
+        mass, density = np.zeros((2, *logit.shape))
+        rows = np.arange(size)[chosen]
+        for part, weight in parts:
+            every = (np.arange(len(weight))[:, None] * size + rows).ravel()
+            found = part(slice(None) if len(rows) == size else every, np.tile(logit, len(weight)))
+            for result, each in zip((mass, density), found, strict=True):
+                result += weight @ each.reshape(2, len(weight), -1)
+        return mass, density
+
+    return evaluate
 
 
 class MiddleTerms:

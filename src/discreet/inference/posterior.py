@@ -90,8 +90,14 @@ class Posterior(FieldsAlone, Reading):
 
         They are drawn as the model says: the true counts, then the probabilities given these.
         """
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        return self._drawn(shape, rng)[1]
+
+    def _drawn(self, shape: tuple[int, ...], rng: Rng) -> tuple[Counts, Floats]:
+        """Joint draws of the true counts and of the probabilities."""
         source = generator(rng, self._seed)
-        return self._draw_probabilities(self.sample_counts(size, source), source)
+        counts = self.sample_counts(shape, source)
+        return counts, self._draw_probabilities(counts, source)
 
     def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
         """The probability of anything that can be asked about the probabilities, from independent draws.
@@ -118,9 +124,8 @@ class Posterior(FieldsAlone, Reading):
         taken = [name for name in by.columns if name in _DATASET_PARTS]
         if taken:
             raise InvalidInputError(f"a column of the groups is called {', '.join(taken)}, as a part of the dataset is; rename it")
-        source, shape, dims = generator(rng, self._seed), (chains, draws, *by.shape), ("chain", "draw", *by.columns)
-        counts = self.sample_counts((chains, draws), source)
-        theta = self._draw_probabilities(counts, source)
+        shape, dims = (chains, draws, *by.shape), ("chain", "draw", *by.columns)
+        counts, theta = self._drawn((chains, draws), rng)
         places = {"chain": np.arange(chains), "draw": np.arange(draws), "category": coordinates(self.categories)}
         places |= {name: coordinates(labels) for name, labels in zip(by.columns, by.labels, strict=True)}
         drawn = {"theta": theta, "count": counts}

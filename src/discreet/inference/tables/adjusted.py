@@ -94,9 +94,9 @@ def haenszel_draws(
     shape = (2, draws, len(sides[0]))
     theta, sizes = np.empty(shape), np.empty(shape)
     places = {position: (side, d) for side, positions in enumerate(sides) for d, position in enumerate(positions.tolist())}
-    for position, counts in table.draws(draws, rng, np.array(sorted(places))):
+    for position, counts, probabilities in table.joint(draws, rng, np.array(sorted(places))):
         side, d = places[position]
-        theta[side, :, d] = table.probabilities(position, counts, rng)[:, chosen].sum(axis=1)
+        theta[side, :, d] = probabilities[:, chosen].sum(axis=1)
         sizes[side, :, d] = counts.sum(axis=1)
     weight = haenszel_weights(*sizes)
     held = weight.sum(axis=1) > 0.0

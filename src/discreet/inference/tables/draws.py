@@ -39,8 +39,7 @@ def ranks_of(table: LatentTable, cells: Cells, category: int, draws: int, rng: n
     if not len(ranked):
         raise InvalidInputError(f"category {cells.categories[category]!r} is declared impossible in all groups")
     check_draws(size, len(ranked))
-    drawn = table.draws(size, rng, ranked)
-    theta = np.stack([table.probabilities(position, counts, rng)[:, category] for position, counts in drawn], axis=1)
+    theta = np.stack([theta[:, category] for _, _, theta in table.joint(size, rng, ranked)], axis=1)
     seen, batch = np.zeros((len(ranked), len(ranked))), max(1, _RANKED_TOGETHER // len(ranked))
     for start in range(0, size, batch):
         places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1

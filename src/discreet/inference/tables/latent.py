@@ -76,6 +76,16 @@ class LatentTable(FieldsAlone):
                 counts[:, self.possible[position]] = self._group(position, size, rng, None if sizes is None else sizes[position])
             yield position, counts
 
+    def joint(self, size: int, rng: np.random.Generator, positions: Positions) -> Iterator[tuple[int, Counts, Floats]]:
+        """The same for groups in ascending order, with draws of their probabilities; 0 for those that cannot occur."""
+        for position, counts in self.draws(size, rng, positions):
+            yield position, counts, self.probabilities(position, counts, rng)
+
+    @property
+    def independent(self) -> bool:
+        """Whether what is known about one group says nothing about another."""
+        return self.tie is None
+
     def _sizes(self, tied: TiedSizes, size: int, rng: np.random.Generator, chosen: Sequence[int]) -> dict[int, Counts]:
         wanted = set(chosen)
         if size * len(wanted) > _SIZES_TOGETHER:

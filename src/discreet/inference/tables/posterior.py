@@ -22,6 +22,8 @@ from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.labelled import Figures
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.pooling.pooled import PooledTable
+from discreet.inference.pooling.strengths import Hyperprior
 from discreet.inference.reader_priors import reader_priors
 from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.latent import check_groups_drawn
@@ -32,9 +34,10 @@ from discreet.inference.true_counts import Outcome, check_any_total, check_poste
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.cells import Cells
-from discreet.model.dirichlet import Dirichlet, Prior
+from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.release import Release
+from discreet.validation import Number, check_moderate
 
 if TYPE_CHECKING:
     pass
@@ -131,6 +134,32 @@ class ReleasedTable(TablePosterior):
         """Whether a public total ties the sizes of the groups."""
         space = self.mechanism._table
         return space.n is not None and space.sizes is None and int(self._possible.any(axis=1).sum()) > 1
+
+    def pooled(self, *, strength: Number = 1, shape: Number = 1, mean: Any = None) -> PooledTable:
+        """The posterior of all groups when their shares come from one Dirichlet(strength · mean), which is learnt from them.
+
+        Args:
+            strength: The median of the prior of the strength s, for which P(s <= t) = t^shape/(strength^shape + t^shape).
+            shape: How fast that prior falls at both ends; with both 1 its density is 1/(1 + s)², proper at both ends.
+            mean: The prior of the common mean, a Dirichlet or a Beta of the categories; uniform if it is left out.
+
+        Returns:
+            A posterior with the verbs of this one, `strength`, `new_group()`, and `separate`, which is this one. Priors of groups are not
+            looked at: the common law takes their place.
+
+        Raises:
+            RefusedError: Only the total of all groups is public.
+            InvalidInputError: `strength` or `shape` is not a positive number, or `mean` has other categories.
+        """
+        if self.tied or self.mechanism._table.published == "total":
+            raise RefusedError("groups cannot be pooled where only their total is public: it ties their sizes, and so all groups at once")
+        known = Dirichlet.uniform(categories=self.categories) if mean is None else mean
+        if not isinstance(known, (Dirichlet, Beta)) or known.k != len(self.categories):
+            raise InvalidInputError(f"mean must be a Dirichlet or a Beta of {len(self.categories)} categories; left out it is uniform")
+        median, falls = (float(check_moderate(each, name)) for each, name in ((strength, "strength"), (shape, "shape")))
+        prior = Hyperprior(tuple(known.concentration.tolist()), median, falls)
+        alone = sum(self._log_evidence(i) for i in np.flatnonzero(self._possible.sum(axis=1) < 2).tolist())
+        return PooledTable(self, self.raw, self.mechanism.noise, self.size_prior, prior, alone)
 
     def share(self, group: Hashable) -> BetaMixture:
         if self.mechanism._table.published != "total":

@@ -65,7 +65,7 @@ class SharedProbability(OverGroups):
 
     def std(self) -> Floats:
         """Standard deviation of each category's probability."""
-        if self.weights is None or self.table.tie is not None:
+        if self.weights is None or not self.table.independent:
             return np.asarray(self.samples.std(axis=0, ddof=1)) if self.draws > 1 else np.full(len(self.categories), np.nan)
         return np.sqrt(self.weights**2 @ self.moments()[1][self.positions] ** 2)
 
@@ -103,7 +103,7 @@ class SharedProbability(OverGroups):
     def _score_moments(self, weights: Floats) -> tuple[float, float]:
         """The mean and the standard deviation of a score, where weights of groups are fixed; the latter from draws of tied groups."""
         assert self.weights is not None  # noqa: S101
-        if self.table.tie is not None:
+        if not self.table.independent:
             return float(self.mean() @ weights), float(self._scored(weights).std(ddof=1)) if self.draws > 1 else np.nan
         check_groups_drawn(len(self.positions))
         mean, variance = 0.0, 0.0
@@ -118,7 +118,7 @@ class SharedProbability(OverGroups):
         """How the probabilities of two categories, or of two sets of them, differ: difference, ratio and odds ratio, from draws."""
         sides = self._two(first, second)
         drawn = [self.samples[:, side].sum(axis=1) for side in sides]
-        found = _drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)
+        found = drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)
         return replace(found, again=partial(self.contrast, first, second))
 
     @cached_property
@@ -133,11 +133,11 @@ def joint_samples(parts: Sequence[SharedProbability], rng: Rng) -> Floats:
     table, shape = first.table, (len(parts), first.draws)
     found, whole, highest = np.zeros((*shape, len(first.categories))), np.zeros((*shape, 1)), np.full((*shape, 1), -np.inf)
     places = {position: (p, i) for p, part in enumerate(parts) for i, position in enumerate(part.positions.tolist())}
-    for position, counts in table.draws(first.draws, source, np.array(sorted(places))):
+    for position, counts, theta in table.joint(first.draws, source, np.array(sorted(places))):
         if not table.possible[position].any():
             continue
         p, i = places[position]
-        theta, weights = table.probabilities(position, counts, source), parts[p].weights
+        weights = parts[p].weights
         if weights is not None:
             found[p] += weights[i] * theta
             continue
@@ -156,17 +156,18 @@ def compared(first: SharedProbability, second: SharedProbability, chosen: Sequen
     seeds = [part.rng for part in (first, second)]
     rng = seed_of(*sorted(map(str, seeds))) if all(isinstance(seed, int) for seed in seeds) else seeds[0]
     drawn = joint_samples([first, second], rng)[:, :, list(chosen)].sum(axis=2)
-    exact = first.weights is not None and first.table.tie is None
+    exact = first.weights is not None and first.table.independent
     moments = partial(_difference_moments, *(part._distribution(chosen) for part in (first, second))) if exact else None
-    return _drawn_contrast(names, drawn[0], drawn[1], moments)
+    return drawn_contrast(names, drawn[0], drawn[1], moments)
 
 
-def _drawn_contrast(
+def drawn_contrast(
     names: tuple[Hashable, Hashable], first: Floats, second: Floats, moments: Callable[[], tuple[float, float]] | None
 ) -> Contrast:
-    """The contrast of two probabilities by joint draws; `moments` are those of the difference, where they are computed."""
-    with np.errstate(divide="ignore"):
+    """Make the contrast of two probabilities from joint draws; `moments` are those of the difference, where they are computed."""
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio, odds = first / second, first / (1.0 - first) * ((1.0 - second) / second)
+    ratio, odds = (np.where(np.isnan(each), 1.0, each) for each in (ratio, odds))  # floats do not tell both from 0, or from 1
     return contrast_of_draws(names, first - second, ratio, odds, moments)
 
 

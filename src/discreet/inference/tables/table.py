@@ -40,7 +40,7 @@ from discreet.inference.tables.shares import SharedProbability, check_some_possi
 from discreet.inference.tables.sums import TableCountsPosterior
 from discreet.model.cells import Cells, GroupLook, Groups
 from discreet.text import html_table
-from discreet.validation import category_index, check_records, check_share
+from discreet.validation import Number, category_index, check_records, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,6 +99,10 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         """
         self.by.index(group)
         raise RefusedError("the shares of groups have a prior, and so a posterior, only where their total is public")
+
+    def pooled(self, *, strength: Number = 1, shape: Number = 1, mean: Any = None) -> "TablePosterior":  # noqa: ARG002 - of one release
+        """Pool groups, as the posterior of the table of one release does."""
+        raise RefusedError("groups are pooled in the posterior of the table of one release")
 
     @property
     def log_evidence(self) -> float:

@@ -1,0 +1,281 @@
+"""Noisy counts of groups whose shares have one Dirichlet prior: evidence and laws given its parameters (docs/proofs/inference.md).
+
+What the noise says about a count does not depend on these parameters: its windows are made once. Parameters a enter by (a)_x/x! for each
+count and by n!/(A)_n for the total. All sums have positive terms alone, so nothing cancels. Groups are on the first axis, cells on the
+second; a cell that is not possible has 0 as its only count.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from discreet import limits
+from discreet.arrays import Counts, Floats, Mask
+from discreet.betas.lines import BetaLines
+from discreet.betas.planes import BetaPlanes
+from discreet.counts.batched.arrays import trimmed
+from discreet.errors import TooLargeError
+from discreet.mechanisms.noise import CellNoise
+from discreet.model.size_priors import SizePrior
+from discreet.numerics.gamma import log_rise
+from discreet.numerics.roots import last_inside
+from discreet.numerics.tails import even_windows
+
+_LIKELIHOOD_DEPTH = 36.0
+"""Windows hold the counts whose likelihood is at least e^-36 of the largest."""
+_TRIMMED_OF_MIXTURES = 1e-10
+"""Probability that mixtures leave out at either end of a law of counts."""
+_NO_COUNT = 1 << 50
+
+
+@dataclass(frozen=True, eq=False)
+class PooledCells:
+    """The likelihoods of the counts of some groups on windows, and what is known about the sizes of these groups."""
+
+    possible: Mask
+    low: Counts
+    log_likelihood: Floats
+    """Groups, cells, counts from `low` on; -inf for counts that are not possible."""
+    sizes: Counts | None
+    size_prior: SizePrior | None
+    """What is believed about the size of each group where sizes are not public."""
+    constant: float
+    """What the likelihoods of all groups together lack to be probabilities, as a logarithm."""
+
+    @staticmethod
+    def of(raw: Counts, possible: Mask, noise: CellNoise, sizes: Counts | None, size_prior: SizePrior | None) -> "PooledCells":
+        """The windows of all cells; TooLargeError where there are too many counts to hold."""
+        together = sizes is not None and len(noise.blocks) > 0  # noise that adds up to 0 falls twice as fast in each cell
+        reach = [_reach(noise, (0.5 if together else 1.0) * _LIKELIHOOD_DEPTH, sign) for sign in (1, -1)]
+        top = np.where(possible, _NO_COUNT if sizes is None else sizes[:, None], 0)
+        base = np.clip(raw, 0, top)
+        low, high = np.maximum(base - reach[0], 0), np.minimum(base + reach[1], top)
+        width = int((high - low).max(initial=0)) + 1
+        if low.size * width > limits.POOLED_COUNTS:
+            raise TooLargeError(
+                f"pooling holds up to {limits.POOLED_COUNTS:,} counts of all cells, and the noise leaves {width:,} possible in each of "
+                f"{low.size:,} cells: less noise (a larger epsilon) or fewer groups need fewer"
+            )
+        x = low[:, :, None] + np.arange(width)
+        log = np.where(
+            x <= high[:, :, None], np.where(possible[:, :, None], noise.log_factor((raw[:, :, None] - x).astype(np.float64)), 0.0), -np.inf
+        )
+        constant = sum(noise.log_constant(int(many)) for many in possible.sum(axis=1).tolist()) if together else 0.0
+        return PooledCells(possible, low, log, sizes, size_prior, constant)
+
+    def rows(self, chosen: NDArray[np.int64] | slice) -> "PooledCells":
+        """Some of the groups, without their constant."""
+        sizes = None if self.sizes is None else self.sizes[chosen]
+        parts = self.possible[chosen], self.low[chosen], self.log_likelihood[chosen]
+        return PooledCells(*parts, sizes, self.size_prior, 0.0)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def width(self) -> int:
+        return int(self.log_likelihood.shape[2])
+
+    @property
+    def work(self) -> int:
+        """Products of counts for one evidence of all groups."""
+        sums, (groups, k) = range(1, self.low.shape[1] - (self.sizes is not None)), self.low.shape
+        return int(groups * self.width * (k + sum(i * (self.width - 1) + 1 for i in sums)))
+
+    @cached_property
+    def _points(self) -> tuple[Floats, Counts]:
+        """All counts that differ, and the place of each count among them."""
+        points, place = np.unique(self.low[:, :, None] + np.arange(self.width), return_inverse=True)
+        return points.astype(np.float64), place.reshape(self.log_likelihood.shape)
+
+    @cached_property
+    def _totals(self) -> tuple[Floats, Counts]:
+        """The same for the totals of groups: their sizes, or all sums of counts."""
+        first = self.low.sum(axis=1)
+        spread = np.arange(self.low.shape[1] * (self.width - 1) + 1)
+        totals = first[:, None] + spread if self.sizes is None else self.sizes[:, None]
+        points, place = np.unique(totals, return_inverse=True)
+        return points.astype(np.float64), place.reshape(totals.shape)
+
+    @cached_property
+    def _centres(self) -> Floats:
+        """About the size of each group."""
+        if self.sizes is not None:
+            return self.sizes.astype(np.float64)
+        return np.asarray((self.low + self.log_likelihood.argmax(axis=2)).sum(axis=1) * 1.0)
+
+    @cached_property
+    def _log_sizes(self) -> Floats | None:
+        """What is believed about all totals."""
+        return None if self.size_prior is None or self.sizes is not None else self.size_prior(self._totals[0])
+
+    def at(self, alpha: Floats) -> "GivenShares":
+        """What is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
+        points, place = self._points
+        laws, k = alpha.shape
+        total = alpha @ self.possible.T
+        tilt = np.log((total + self._centres) / (self._centres + 1.0))
+        logs = _risen(alpha, points)[:, np.arange(k)[:, None], place]
+        logs += self.log_likelihood
+        logs -= tilt[:, :, None, None] * np.arange(self.width)
+        peak = logs.max(axis=3)
+        logs -= peak[..., None]
+        points, place = self._totals
+        kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
+        of_total = -_risen(alpha @ kinds.T, points)[:, which.ravel()[:, None], place]
+        of_total += tilt[:, :, None] * (points[place] - self.low.sum(axis=1)[:, None])
+        if self._log_sizes is not None:
+            of_total += self._log_sizes[place]
+        best = of_total.max(axis=2)
+        terms = np.exp(logs, out=logs).reshape(laws * len(self), k, -1)
+        by_total = np.exp(of_total - best[:, :, None]).reshape(laws * len(self), -1)
+        again = np.tile(np.arange(len(self)), laws)
+        cells = self if laws == 1 else self.rows(again)
+        return GivenShares(cells, np.repeat(alpha, len(self), axis=0), terms, by_total, (peak.sum(axis=2) + best).ravel())
+
+
+def _risen(a: Floats, x: Floats) -> Floats:
+    """ln (a)_x/x! for all parameters, on the first axes, and all counts."""
+    shape = (*a.shape, len(x))
+    return log_rise(np.broadcast_to(a[..., None], shape), np.broadcast_to(x, shape)) - gammaln(a)[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenShares:
+    """What is known about the counts of groups given the parameters of the Dirichlet that their shares come from."""
+
+    cells: PooledCells
+    alpha: Floats
+    """By group and category."""
+    terms: Floats
+    """By group, cell and count: the likelihood times (a)_x/x!, up to what is in `log_scale`."""
+    of_total: Floats
+    """By group and total: n!/(A)_n and what is believed about it; of a public size alone."""
+    log_scale: Floats
+
+    @property
+    def log_evidence(self) -> Floats:
+        """Of each group."""
+        held, rest = self._sides(range(self.terms.shape[1] - 1))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._whole(held, rest)) + self.log_scale)
+
+    def _whole(self, held: Floats, rest: Floats) -> Floats:
+        if self.cells.sizes is not None:
+            return np.asarray(self._completed(held, rest).sum(axis=1))
+        return np.asarray((convolved(held, rest) * self.of_total).sum(axis=1))
+
+    def _completed(self, held: Floats, rest: Floats) -> Floats:
+        """For each sum of some cells the weight that all others complete it to the public size."""
+        assert self.cells.sizes is not None  # noqa: S101
+        at = (self.cells.sizes - self.cells.low.sum(axis=1))[:, None] - np.arange(held.shape[1])
+        inside = (at >= 0) & (at < rest.shape[1])
+        return np.asarray(held * np.take_along_axis(rest, np.where(inside, at, 0), axis=1) * inside)
+
+    def _sides(self, chosen: "range | list[int]") -> tuple[Floats, Floats]:
+        """Sums of some cells, and of all others."""
+        others = [i for i in range(self.terms.shape[1]) if i not in chosen]
+        return self._sum(list(chosen)), self._sum(others)
+
+    def _sum(self, cells: list[int]) -> Floats:
+        found = self.terms[:, cells[0]]
+        for i in cells[1:]:
+            found = convolved(found, self.terms[:, i])
+        return found
+
+    def parameters(self, chosen: list[int]) -> tuple[Floats, Floats]:
+        """Those of the share of some categories together, and of all others, in each group."""
+        held = np.where(self.cells.possible, self.alpha, 0.0)
+        others = [i for i in range(held.shape[1]) if i not in chosen]
+        return np.asarray(held[:, chosen].sum(axis=1)), np.asarray(held[:, others].sum(axis=1))
+
+    def moments(self, chosen: list[int]) -> Floats:
+        """First and second moments of the share of some categories together, then those of their count: by moment and group."""
+        a, b = (each[:, None] for each in self.parameters(chosen))
+        held, rest = self._sides(chosen)
+        first = self.cells.low[:, chosen].sum(axis=1)[:, None]
+        x = first + np.arange(held.shape[1])
+        if self.cells.sizes is not None:
+            weight = self._completed(held, rest)
+            sums = [(weight * x**power).sum(axis=1, keepdims=True) for power in (0, 1, 2)]
+            total, law = a + b + self.cells.sizes[:, None], np.ones_like(a)
+        else:
+            sums = [convolved(held * x**power, rest) for power in (0, 1, 2)]
+            total, law = a + b + self.cells.low.sum(axis=1)[:, None] + np.arange(self.of_total.shape[1]), self.of_total
+        law = law / (law * sums[0]).sum(axis=1, keepdims=True)
+        mean = (a * sums[0] + sums[1]) / total
+        square = (a * (a + 1.0) * sums[0] + (2.0 * a + 1.0) * sums[1] + sums[2]) / (total * (total + 1.0))
+        return np.stack([(law * each).sum(axis=1) for each in (mean, square, sums[1], sums[2])])
+
+    def lines(self, chosen: list[int]) -> BetaLines:
+        """The laws of the share of some categories together where sizes are public."""
+        assert self.cells.sizes is not None  # noqa: S101
+        weight = self._completed(*self._sides(chosen))
+        start, kept, _ = trimmed(weight, _TRIMMED_OF_MIXTURES)
+        return BetaLines(kept, self.cells.low[:, chosen].sum(axis=1) + start, self.cells.sizes, *self.parameters(chosen))
+
+    def planes(self, chosen: list[int]) -> BetaPlanes:
+        """The same where sizes are not public."""
+        held, rest = self._sides(chosen)
+        by_total = np.lib.stride_tricks.sliding_window_view(self.of_total, rest.shape[1], axis=1)
+        first, counts = even_windows(held * np.einsum("gxr,gr->gx", by_total, rest), _TRIMMED_OF_MIXTURES)
+        by_total = np.lib.stride_tricks.sliding_window_view(self.of_total, held.shape[1], axis=1)
+        least, rests = even_windows(rest * np.einsum("grx,gx->gr", by_total, held), _TRIMMED_OF_MIXTURES)
+        pieces = [(held, first, counts), (rest, least, rests), (self.of_total, first + least, counts + rests - 1)]
+        x, r, n = (np.take_along_axis(each, start[:, None] + np.arange(many), axis=1) for each, start, many in pieces)
+        low = self.cells.low[:, chosen].sum(axis=1)
+        return BetaPlanes(x, r, n, low + first, self.cells.low.sum(axis=1) - low + least, *self.parameters(chosen))
+
+    def sample(self, draws: int, rng: np.random.Generator) -> Counts:
+        """Joint draws of the counts: by draw, group and cell. The total is drawn first, then one cell after the other."""
+        cells = self.terms.shape[1]
+        sums = [self.terms[:, 0]]
+        for i in range(1, cells):
+            sums.append(convolved(sums[-1], self.terms[:, i]))
+        found = np.zeros((draws, len(self.cells), cells), dtype=np.int64)
+        if self.cells.sizes is None:
+            left = drawn((sums[-1] * self.of_total)[None].repeat(draws, axis=0), rng)
+        else:
+            left = np.broadcast_to(self.cells.sizes - self.cells.low.sum(axis=1), (draws, len(self.cells)))
+        group = np.arange(len(self.cells))[:, None]
+        for i in range(cells - 1, 0, -1):
+            at = left[:, :, None] - np.arange(self.cells.width)
+            inside = (at >= 0) & (at < sums[i - 1].shape[1])
+            steps = drawn(self.terms[:, i] * sums[i - 1][group, np.where(inside, at, 0)] * inside, rng)
+            found[:, :, i], left = self.cells.low[:, i] + steps, left - steps
+        found[:, :, 0] = self.cells.low[:, 0] + left
+        return found
+
+
+def convolved(first: Floats, second: Floats) -> Floats:
+    """The convolution of each row with its own: sums of products of positive numbers, which lose nothing."""
+    short, long = (first, second) if first.shape[1] <= second.shape[1] else (second, first)
+    found, size = np.zeros((len(first), first.shape[1] + second.shape[1] - 1)), long.shape[1]
+    for j in range(short.shape[1]):
+        found[:, j : j + size] += short[:, j, None] * long
+    return found
+
+
+def drawn(weight: Floats, rng: np.random.Generator) -> Counts:
+    """A place on the last axis for each row of weights."""
+    sums = np.cumsum(weight, axis=-1)
+    u = rng.random((*weight.shape[:-1], 1)) * sums[..., -1:]
+    return np.asarray((sums <= u).sum(axis=-1))
+
+
+def _reach(noise: CellNoise, depth: float, sign: int) -> int:
+    """How far from a noisy count its likelihood is within `depth` of the largest, on one side; that of noise falls on either side."""
+    floor = float(noise.log_factor(np.zeros(1))[0]) - depth
+    found = last_inside(lambda d: noise.log_factor(sign * d.astype(np.float64)) >= floor, np.zeros(1, np.int64), np.array([_NO_COUNT]))
+    return int(found[0])
+
+
+def merged(cells: PooledCells) -> tuple[PooledCells, Counts]:
+    """The groups that differ, and which of them each group is like."""
+    keys = [cells.low, cells.log_likelihood.reshape(len(cells), -1), cells.possible]
+    whole = np.concatenate([*keys, *([] if cells.sizes is None else [cells.sizes[:, None]])], axis=1)
+    _, chosen, inverse = np.unique(whole, axis=0, return_index=True, return_inverse=True)
+    return replace(cells.rows(chosen), constant=cells.constant), inverse.ravel()
