@@ -7,17 +7,16 @@ All of it is about the raw outcome, which a release contains, so it covers every
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.laws import LossAtoms
+from discreet.mechanisms.laws import ATOM_ERROR, LossAtoms
 from discreet.mechanisms.losses import (
-    ATOM_ERROR,
     PROFILE_PASSES,
     Bounded,
     check_paired,
@@ -56,11 +55,16 @@ def check_loss(mechanism: Mechanism) -> None:
 
 
 def privacy_loss(mechanism: Subject) -> Bounded:
-    """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached."""
+    """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached.
+
+    That of Gaussian noise is infinite: outcomes far out, of tiny probability, tell any two datasets apart. `delta_at` says how tiny.
+    """
     mechanism = mechanism_of(mechanism)
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_loss(mechanism)
+    if atoms.largest is None:
+        return Bounded(inf, inf, mechanism.space.pair())
     return Bounded(float(atoms.largest), rounded_up(atoms.largest), mechanism.space.pair())
 
 
@@ -70,15 +74,23 @@ def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return enumerated_delta(mechanism, float(level))
-    if level >= atoms.largest:
+    if atoms.largest is not None and level >= atoms.largest:
         return Bounded(0.0, 0.0, mechanism.space.pair())
     value = float(_atom_deltas(atoms, np.array([float(level)]))[0])
-    return Bounded(value, value * (1.0 + ATOM_ERROR) + ATOM_ERROR, mechanism.space.pair())
+    return Bounded(value, value * (1.0 + ATOM_ERROR) + atoms.slack, mechanism.space.pair())
 
 
 def _atom_deltas(atoms: LossAtoms, epsilons: Floats) -> Floats:
-    excess = -np.expm1(np.minimum(0.0, epsilons[:, None] - atoms.loss))
-    return cast(Floats, excess @ atoms.probability)
+    """δ at each ε, of as many at a time as memory is taken for."""
+    together, found = max(1, _LOSSES_TOGETHER // len(atoms.loss)), []
+    for start in range(0, len(epsilons), together):
+        excess = -np.expm1(np.minimum(0.0, epsilons[start : start + together, None] - atoms.loss))
+        found.append(excess @ atoms.probability)
+    return np.concatenate(found)
+
+
+_LOSSES_TOGETHER = 1 << 22
+"""Losses that are compared with an ε at a time."""
 
 
 def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
@@ -104,6 +116,8 @@ def loss_profile(mechanism: Subject) -> LossProfile:
     atoms = mechanism._loss_atoms()
     if atoms is None:
         return LossProfile(*enumerated_profile(mechanism))
+    if atoms.largest is None:
+        raise RefusedError(f"{type(mechanism).__name__} has no largest loss at any dataset; delta_at says how likely a loss above ε is")
     if mechanism.k != 2:
         raise TooLargeError(f"{type(mechanism).__name__} loses {float(atoms.largest):g} at every dataset; there is no profile to list")
     return LossProfile(simplex_points(mechanism.space.total, 2), np.full(mechanism.space.total + 1, float(atoms.largest)))
@@ -117,7 +131,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
     mechanism, levels = mechanism_of(mechanism), np.asarray(epsilons, dtype=np.float64)
     atoms = mechanism._loss_atoms()
     if atoms is not None:
-        return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + ATOM_ERROR)
+        return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + atoms.slack)
     highest = np.zeros_like(levels)
     for pair in neighbouring_laws(mechanism, passes=PROFILE_PASSES):
         loss = pair.log_first - pair.log_second
@@ -179,7 +193,9 @@ class Verification:
     @property
     def slack(self) -> float | None:
         """The part of the claimed ε that the computed loss does not use."""
-        return None if self.loss is None or self.claimed.basis == "none" else 1.0 - self.loss.value / self.claimed.epsilon
+        """None where a loss has no largest value."""
+        known = self.loss is not None and isfinite(self.loss.value) and self.claimed.basis != "none"
+        return None if self.loss is None or not known else 1.0 - self.loss.value / self.claimed.epsilon
 
     @property
     def verdict(self) -> str:
@@ -189,12 +205,18 @@ class Verification:
             return f"nothing is claimed; the computed loss is {self.loss.value:.6g}"
         return {True: "holds", False: "does not hold", None: f"not decided: {_ROUNDED}"}[self.holds]
 
+    def _loss_words(self, bounded: str) -> str:
+        """The computed loss, with these words before its bound."""
+        if self.loss is None or not isfinite(self.loss.value):
+            return "infinite, because outcomes far out have some probability"
+        return f"{self.loss.value!r}{bounded}{self.loss.bound!r}"
+
     def _repr_html_(self) -> str:
         fields: dict[str, object] = {"claimed": self.claimed}
         if self.loss is not None and self.delta is not None:
             first, second = self.loss.at
             fields |= {
-                "computed loss": f"{self.loss.value!r}, certainly at most {self.loss.bound!r}",
+                "computed loss": self._loss_words(", certainly at most "),
                 "reached between": f"{shown(first)} and {shown(second)}",
                 "δ at the claimed ε": f"certainly at most {self.delta.bound!r}",
             }
@@ -204,7 +226,7 @@ class Verification:
         lines = [f"claimed: {self.claimed}"]
         if self.loss is not None and self.delta is not None:
             first, second = self.loss.at
-            lines.append(f"computed: the privacy loss is {self.loss.value!r} and certainly at most {self.loss.bound!r}")
+            lines.append(f"computed: the privacy loss is {self._loss_words(' and certainly at most ')}")
             lines.append(f"reached between the counts {shown(first)} and {shown(second)}")
             if self.claimed.delta > 0.0 and self.claimed.basis != "none":
                 lines.append(f"δ at the claimed ε: certainly at most {self.delta.bound!r}")

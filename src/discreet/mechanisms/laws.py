@@ -8,10 +8,14 @@ import numpy as np
 from attrs import field, frozen
 
 from discreet.arrays import Counts, Floats
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, TooLargeError
 
 _LISTED_ERROR = 2.0**-40
 """The error to which the log probabilities of a listed law are taken to be right, unless the law says better."""
+
+
+ATOM_ERROR = 1e-12
+"""Relative error of the closed-form probabilities of loss atoms: a few dozen roundings, with room to spare."""
 
 
 @frozen(eq=False, repr=False)
@@ -52,13 +56,19 @@ class ListedLaw(NamedTuple):
 class LossAtoms:
     """The law of ln P_x(z)/P_x'(z), z drawn from P_x, for a pair of datasets that is the worst of all by symmetry."""
 
-    largest: Fraction
-    """The largest loss, exactly."""
+    largest: Fraction | None
+    """The largest loss, exactly; None if there is none, because any loss has some probability."""
     loss: Floats
     probability: Floats
+    slack: float = ATOM_ERROR
+    """What any sum of the probabilities lacks at most, beside `ATOM_ERROR` relative to it: with losses that are not listed."""
+    rho: Fraction | None = None
+    """Where there is no largest loss: every Rényi divergence of order a, in either direction, is at most this times a."""
 
     def repeated(self, times: int) -> "LossAtoms":
         """The loss of this many independent coordinates with this law each."""
+        if self.largest is None:
+            raise TooLargeError("the loss of noise without a largest one is not repeated in a list")
         loss, probability = np.zeros(1), np.ones(1)
         for _ in range(times):
             loss = np.add.outer(loss, self.loss).ravel()

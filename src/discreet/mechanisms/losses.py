@@ -16,13 +16,13 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.laws import ListedLaw
+from discreet.mechanisms.laws import ATOM_ERROR, ListedLaw
 from discreet.model.datasets import Space, candidate_count, check_outcomes
+from discreet.record.guarantee import rounded_up
+from discreet.validation import exact
 
 _PAIR_ITSELF = 1_000
 """The cost of a pair of datasets beside the probabilities that are compared."""
-ATOM_ERROR = 1e-12
-"""Relative error of the closed-form probabilities of loss atoms: a few dozen roundings, with room to spare."""
 PROFILE_PASSES = 8
 """A whole privacy profile takes about as long as this many losses, since every pair is sorted."""
 
@@ -161,8 +161,14 @@ def composes_by_cell(mechanism: Mechanism) -> bool:
 
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> Bounded:
-    """The largest Rényi divergence of an order between the laws of neighbouring datasets, in either direction."""
+    """The largest Rényi divergence of an order between the laws of neighbouring datasets, in either direction.
+
+    For Gaussian noise it is the bound that is reached at whole orders.
+    """
     atoms = mechanism._loss_atoms()
+    if atoms is not None and atoms.rho is not None:
+        largest = rounded_up(exact(order, "order") * atoms.rho)
+        return Bounded(largest, largest, mechanism.space.pair())
     if atoms is not None:
         log_law = np.log(np.maximum(atoms.probability, 0.0) + _LEAST_PROBABILITY)
         return _larger_divergence(log_law, log_law - atoms.loss, order, ATOM_ERROR, mechanism.space.pair())
