@@ -46,6 +46,7 @@ from .mechanisms import Mechanism as Mechanism
 from .mechanisms import MetricExponential as MetricExponential
 from .mechanisms import Remapped as Remapped
 from .mechanisms import mechanism as mechanism
+from .mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian
 from .mechanisms.hellinger import HellingerGlobal as HellingerGlobal
 from .mechanisms.hellinger import HellingerLocal as HellingerLocal
 from .mechanisms.hellinger import HellingerSmooth as HellingerSmooth

@@ -211,6 +211,7 @@ class _LosesMore(dc.LatticeGeometric):
 
     def _loss_atoms(self) -> LossAtoms:
         atoms = super()._loss_atoms()
+        assert atoms.largest is not None
         return LossAtoms(atoms.largest * Fraction(11, 10), 1.1 * atoms.loss, atoms.probability)
 
 

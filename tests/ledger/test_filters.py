@@ -351,3 +351,66 @@ def test_the_smaller_the_planned_releases_the_more_a_filter_gains() -> None:
     total = Loss(Fraction(3), Fraction(1, 10**6))
     gains = [affordable(planned_filter(total, planned), Fraction(planned)) * Fraction(planned) / 3 for planned in ("0.1", "0.05", "0.01")]
     assert all(fewer < more for fewer, more in pairwise([Fraction(1), *gains]))
+
+
+# --- releases whose loss has no largest value ---------------------------------------------------------------------------
+
+
+def gaussian(n: int | None = 100, **options: Any) -> dc.DiscreteGaussian[tuple[int, ...]]:
+    return dc.DiscreteGaussian(dc.Beta(1, 1), n, **options)
+
+
+def test_gaussian_releases_are_charged_their_rho_and_close_the_plain_sum(tmp_path: Path) -> None:
+    """The sum of ε would let the last one in. A conversation with a Gaussian release must end within the filter."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    budget = ledger.create("d", 2, "1e-6", planned_epsilon="0.1")
+    assert budget.filter is not None
+    order, limit = budget.filter.order, budget.filter.limit
+    part = gaussian(rho=Fraction(round(limit / order / 4 * 10**6), 10**6))  # four of them are nearly all
+    for number in range(1, 4):
+        ledger.release("d", part, [40, 60])
+        charged = ledger.statement("d").divergence
+        assert charged is not None
+        assert float(charged) == pytest.approx(number * float(part.rho * order), rel=1e-9)
+    small = dc.LatticeGeometric(dc.Beta(1, 1), 100, "0.9")  # within the sum of ε, were it not for the others, and beyond the filter
+    with pytest.raises(BudgetError, match=r"Rényi divergence.*nothing was spent"):
+        ledger.release("d", small, [40, 60])
+    alone = Ledger(tmp_path / "other.db")
+    alone.create("d", 2, "1e-6", planned_epsilon="0.1")
+    alone.release("d", small, [40, 60])
+    assert ledger.remaining("d").epsilon < Fraction("0.9") < alone.remaining("d").epsilon
+
+
+def test_a_promise_of_epsilon_and_delta_without_a_mechanism_passes_no_filter(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.create("d", 2, "1e-6", planned_epsilon="0.1")
+    with pytest.raises(BudgetError, match="DiscreteGaussian"):
+        ledger.spend("d", gaussian(epsilon="0.1", delta="1e-9").guarantee)
+    assert ledger.spent("d").epsilon == 0
+
+
+def test_a_budget_without_a_delta_takes_no_gaussian_release_and_one_with_a_delta_does(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.create("pure", 2)
+    ledger.create("approximate", 2, "1e-6")
+    with pytest.raises(BudgetError, match=r"no δ.*created with a δ"):
+        ledger.release("pure", gaussian(epsilon=1), [40, 60])
+    ledger.release("approximate", gaussian(epsilon=1, delta="1e-7"), [40, 60])
+    assert ledger.spent("approximate") == Loss(Fraction(1), Fraction(1, 10**7))
+
+
+def test_where_two_counts_change_the_exact_delta_of_both_is_charged(tmp_path: Path) -> None:
+    """A release without n, from a budget that replaces a record: (2ε, δ(2ε)), far below (1 + e^ε) δ."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.create("d", 3, "1e-6")
+    part = gaussian(None, epsilon=1, delta="1e-7")
+    ledger.release("d", part, [40, 60])
+    spent = ledger.spent("d")
+    exact = dc.delta_at(gaussian(100, rho=2 * part.rho), 2)  # σ² = 1/(2ρ) is 1/(2ρ) too
+    assert spent.epsilon == 2
+    assert exact.value * (1 - 1e-9) < float(spent.delta) < exact.value * (1 + 1e-9) < 3.7e-7
+    kept = Ledger(tmp_path / "kept.db")
+    budget = kept.create("d", 3, "1e-6", planned_epsilon="0.1")
+    assert budget.filter is not None
+    kept.release("d", gaussian(None, rho="0.001"), [40, 60])
+    assert float(kept.statement("d").divergence or 0) == pytest.approx(2 * 0.001 * float(budget.filter.order), rel=1e-9)

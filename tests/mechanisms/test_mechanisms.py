@@ -179,7 +179,7 @@ def test_guarantees_say_what_they_rest_on(name: str) -> None:
     if name == "HellingerLocal":
         assert guarantee == dc.Guarantee(inf, 1.0, "none")
         assert str(guarantee) == "no privacy guarantee"
-    elif name == "HellingerSmoothDelta":
+    elif name in ("HellingerSmoothDelta", "DiscreteGaussian"):
         assert guarantee == dc.Guarantee(0.5, 1e-8, "computation", "record", Relation.REPLACE_ONE)
     else:
         assert guarantee == dc.Guarantee(0.5, 0.0, "proof", "record", Relation.REPLACE_ONE)
@@ -411,7 +411,7 @@ def test_simulate_repeats_with_the_same_seed() -> None:
         assert (first != other).any()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "DiscreteGaussian"])  # which projects all that it draws
 @pytest.mark.parametrize(("prior", "counts", "epsilon"), WORLDS, ids=["k=2", "k=3"])
 def test_log_prob_gives_the_law(name: str, prior: Any, counts: Any, epsilon: str) -> None:
     """At raw outcomes inside the range, which nothing else is clamped, cut or projected to."""

@@ -13,7 +13,7 @@ SHARED = {
     *("prior", "n", "epsilon", "report", "k", "space", "noise", "title", "parameters", "guarantee"),
     *("law", "log_prob", "simulate", "prepare", "release"),
 }
-OPTIONS = {"projection", "by", "impossible", "shares", "priors", "rounding", "consistent", "gamma", "delta", "factor"}
+OPTIONS = {"projection", "by", "impossible", "shares", "priors", "rounding", "consistent", "gamma", "delta", "rho", "factor"}
 PRIOR = dc.Dirichlet([1, 2])
 
 

@@ -88,8 +88,8 @@ def test_order_guarantees_and_ratios(small: Comparison) -> None:
 def test_progress_is_told() -> None:
     told: list[tuple[int, int, str]] = []
     compare(dc.Beta(1, 1), 3, 1, progress=lambda *step: told.append(step))
-    assert [done for done, _, _ in told] == list(range(12))
-    assert {total for _, total, _ in told} == {11}
+    assert [done for done, _, _ in told] == list(range(13))
+    assert {total for _, total, _ in told} == {12}
 
 
 def test_what_cannot_be_computed_is_none() -> None:
@@ -254,7 +254,7 @@ def test_compare_command() -> None:
     assert "is public" in shown.output
     as_json = runner.invoke(app, ["compare", "--n", "6", "--prior", "1,2", "--json"])
     found = json.loads(as_json.output)
-    assert (found["n"], found["epsilon"], len(found["rows"])) == (6, 1.0, 10)
+    assert (found["n"], found["epsilon"], len(found["rows"])) == (6, 1.0, 11)
     assert found["optimum"] == pytest.approx(optimal(dc.Dirichlet([1, 2]), 6, 1).value)
     assert np.isfinite([row["error"] for row in found["rows"]]).all()
 

@@ -17,6 +17,10 @@ TESTS = ROOT / "tests"
 PAPERS = ROOT / "papers" / "tests"
 OURS = ("discreet", "discreet_papers", "benchmarks", "tests")
 HOOKS = {
+    "_alone",
+    "_keeps_totals",
+    "_log_noise",
+    "_two_step_delta",
     "_affected",
     "_beta",
     "_beta_ball",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet import limits
-from discreet.analysis.privacy import privacy_loss, privacy_profile
+from discreet.analysis.privacy import largest_listed_loss, privacy_profile
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.losses import composes_by_cell
@@ -165,7 +165,7 @@ def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
     guarantee = _guarantee(part)
     if isinstance(part, Mechanism):
         with suppress(TooLargeError, RefusedError):  # too many datasets to list or, where n is private, no end of them
-            steps = ceil(privacy_loss(part).bound / interval)
+            steps = ceil(largest_listed_loss(part) / interval)
             grid = np.arange(-steps, steps + 1)
             deltas = np.minimum.accumulate(privacy_profile(part, grid * interval))
             return distributions.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, grid, deltas))

@@ -68,6 +68,12 @@ def privacy_loss(mechanism: Subject) -> Bounded:
     return Bounded(float(atoms.largest), rounded_up(atoms.largest), mechanism.space.pair())
 
 
+def largest_listed_loss(mechanism: Mechanism) -> float:
+    """A bound on the privacy loss or, where it has none, the largest loss that `privacy_profile` tells apart from others."""
+    atoms = mechanism._loss_atoms()
+    return privacy_loss(mechanism).bound if atoms is None or atoms.largest is not None else float(atoms.loss.max())
+
+
 def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
     """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
     mechanism, level = mechanism_of(mechanism), exact(epsilon, "epsilon")

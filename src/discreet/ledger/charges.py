@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
+from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.budgets import Budget, Charge, Loss, Promise, Spend, Unit, checked_promise, composed
 from discreet.model.datasets import Relation
@@ -98,6 +100,8 @@ def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") 
             f"a release that reads several {promise.period.every}s must have δ = 0, and a budget without a filter, so that what those lose "
             "who are there in all of them adds up: release each by itself; nothing was spent"
         )
+    if loss.delta and steps > 1 and mechanism is not None:
+        loss = replace(loss, delta=min(loss.delta, two_step_delta(mechanism, loss.epsilon)))
     divergence = None if budget.filter is None else _divergence(loss, steps, mechanism, budget.filter.order)
     own = replace(promise, unit=unit, neighbours=neighbours)
     return Charge(own, loss, divergence, _WHY_TWO[budget.neighbours.step] if steps > 1 else "")
@@ -135,10 +139,29 @@ def why_more(budget: Budget, line: Spend) -> str:
     return _WHY_TWO[budget.neighbours.step] if line.loss != line.guarantee else ""
 
 
-def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction:
-    """Return the charge to a filter of this order: by the mechanism's own laws where they are known and can be listed."""
-    from discreet.ledger.filters import largest_divergence, mechanism_divergence
+def two_step_delta(mechanism: "Mechanism", epsilon: Fraction) -> Fraction:
+    """Return a δ at this ε between datasets with one record replaced, for a mechanism whose own step adds or removes one; 1 if none is known.
 
+    Where noise is independent by cell, two counts change, and their losses add up (docs/explain/mechanisms.md).
+    """
+    from discreet.mechanisms.losses import composes_by_cell
+
+    found = mechanism._two_step_delta(epsilon) if composes_by_cell(mechanism) else Fraction(1)
+    places = 10**limits.AMOUNT_DIGITS
+    return Fraction(ceil(found * places), places)
+
+
+def _divergence(loss: Loss, steps: int, mechanism: "Mechanism | None", order: Fraction) -> Fraction | None:
+    """Return the charge to a filter of this order: by the mechanism's own laws where they are known and can be listed.
+
+    None if nothing bounds it: a δ above 0 says nothing of a divergence, and only a loss with a ρ has one.
+    """
+    from discreet.ledger.filters import largest_divergence, mechanism_divergence
+    from discreet.mechanisms.losses import composes_by_cell
+
+    if loss.delta:
+        atoms = None if mechanism is None or (steps > 1 and not composes_by_cell(mechanism)) else mechanism._loss_atoms()
+        return None if mechanism is None or atoms is None or atoms.rho is None else mechanism_divergence(mechanism, order, steps)
     charged = largest_divergence(loss.epsilon, order)
     return charged if mechanism is None else min(charged, mechanism_divergence(mechanism, order, steps))
 

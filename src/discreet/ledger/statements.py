@@ -48,7 +48,9 @@ class Statement:
     def lost(self) -> Loss:
         """The most that those protected may have lost: the plain sum or, if that is beyond it, what the filter keeps to."""
         total = self.budget.total
-        return self.spent if self.budget.filter is None else Loss(min(self.spent.epsilon, total.epsilon), total.delta)
+        if self.budget.filter is None:
+            return self.spent
+        return Loss(total.epsilon if self.spent.delta else min(self.spent.epsilon, total.epsilon), total.delta)
 
     @property
     def left(self) -> Loss:
@@ -67,7 +69,8 @@ class Statement:
             return self.left
         from discreet.ledger.filters import largest_epsilon
 
-        return Loss(max(self.left.epsilon, largest_epsilon(self.filter_left, self.budget.filter.order)))
+        by_filter = largest_epsilon(self.filter_left, self.budget.filter.order)
+        return Loss(by_filter if self.spent.delta else max(self.left.epsilon, by_filter))
 
     def after(self, charge: Charge) -> "Statement":
         """The statement once this has been charged as well, whether or not it is affordable."""
@@ -151,11 +154,18 @@ def check_affordable(statement: Statement, charge: Charge) -> None:
     """Refuse a spend that neither the plain sum nor the dataset's filter allows."""
     budget, left, filter_left = statement.budget, statement.left, statement.filter_left
     amount, divergence = charge.loss, charge.divergence
-    within_sum = amount.epsilon <= left.epsilon and amount.delta <= left.delta
+    sum_holds = budget.filter is None or not (
+        statement.spent.delta or amount.delta
+    )  # a loss without a largest one is no part of a sum of ε
+    within_sum = sum_holds and amount.epsilon <= left.epsilon and amount.delta <= left.delta
     within_filter = filter_left is not None and divergence is not None and divergence <= filter_left
     nothing = "nothing was spent"
-    if budget.filter is not None and amount.delta:
-        raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, which takes releases with δ = 0 alone; {nothing}")
+    if budget.filter is not None and amount.delta and divergence is None:
+        admitted = "which takes, beside those that it draws of DiscreteGaussian, releases with δ = 0 alone"
+        raise BudgetError(f"{budget.dataset!r} is kept by a {budget.filter}, {admitted}; {nothing}")
+    if budget.filter is None and amount.delta and not budget.total.delta:
+        fault = f"the release needs {charge} and the budget of {budget.dataset!r} has no δ, so that no release with one fits"
+        raise BudgetError(f"{fault}: use LatticeGeometric, or charge a dataset that was created with a δ; {nothing}")
     if not within_sum and not within_filter:
         if budget.filter is None or filter_left is None or divergence is None:
             raise BudgetError(f"the release needs {charge} and {statement.name} has {left} left of {budget.total}; {nothing}")

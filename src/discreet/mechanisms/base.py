@@ -237,6 +237,10 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         """The privacy loss of the neighbouring pair that dominates all others, where there is one and it has a closed form."""
         return None
 
+    def _two_step_delta(self, epsilon: Fraction) -> Fraction:  # noqa: ARG002
+        """A δ at this ε where two counts change by 1 each, for noise that is independent by cell; 1 if none is known."""
+        return Fraction(1)
+
     def _hellinger_rate(self, counts: Counts) -> float | None:  # noqa: ARG002
         """The c of a mechanism whose outcomes are candidates r weighted by exp(-c H(x, r)), for one dataset; None for others."""
         return None

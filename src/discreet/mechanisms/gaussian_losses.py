@@ -1,4 +1,4 @@
-"""The privacy loss of discrete Gaussian noise, exactly (docs/proofs/gaussian.md derives all of it).
+"""The privacy loss of discrete Gaussian noise, exactly (docs/explain/mechanisms.md derives all of it).
 
 One step of the data changes `cells` counts by 1: one if a record comes or goes, two if it is replaced. With independent noise of variance
 parameter v on each, the loss is (2M + cells)/(2v), M the sum of the noise of these counts, and the least δ is
@@ -23,7 +23,7 @@ from discreet.numerics.balls import ball, dyadic, refine, working_precision
 from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
 from discreet.sampling.gaussian import check_variance, total_weight
 
-_DIGITS = 6
+_SOUGHT_DIGITS = 6
 """Significant digits of a variance or an ε that is sought."""
 _REACH = 11
 """Standard deviations out to which losses are listed; the noise is beyond with probability below 1e-26."""
@@ -97,12 +97,12 @@ def _least(missed: Callable[[Fraction], Fraction], start: Fraction) -> Fraction:
         return near if Fraction(near) >= exact else nextafter(near, inf)
 
     def rounded(value: Fraction) -> Fraction:
-        return rounded_up(value, _DIGITS)
+        return rounded_up(value, _SOUGHT_DIGITS)
 
     below, above = bracket(value_at, 1.0, rounded(start), lambda value, _: 2 * value, lambda value: rounded(value * Fraction(3, 4)))
     if below is None:
         raise InternalError("noise was found to be private at any scale; nothing was released")
-    return narrowed(value_at, 1.0, below, above, rounded, lambda value: unit(value, _DIGITS))[0]
+    return narrowed(value_at, 1.0, below, above, rounded, lambda value: unit(value, _SOUGHT_DIGITS))[0]
 
 
 def gaussian_atoms(variance: Fraction, cells: int) -> LossAtoms:

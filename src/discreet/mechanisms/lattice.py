@@ -12,19 +12,18 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
 from collections.abc import Mapping
 from functools import lru_cache, partial, reduce
 from itertools import accumulate
-from math import ceil, exp, expm1, inf, log, log1p, prod
+from math import ceil, exp, expm1, log, log1p, prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from attrs import Factory, define, field, frozen
 from flint import arb
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.mechanisms.laws import Law, LossAtoms
+from discreet.mechanisms.laws import UNLISTED, Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise, symmetric_reach
 from discreet.mechanisms.reports import Cut, Report
 from discreet.mechanisms.samplers import Noise, Sampler
@@ -43,9 +42,6 @@ from discreet.validation import Number, shown
 
 Projection = Literal["euclidean", "cut"]
 
-_UNLISTED = 2.0**-60
-"""Probability beyond which the infinite support is cut when a law is listed; the law says how much is missing."""
-
 
 def _reach(k: int, epsilon: float) -> int:
     """A distance beyond which there is next to no probability.
@@ -53,7 +49,7 @@ def _reach(k: int, epsilon: float) -> int:
     Chernoff's bound: P(d >= t) <= e^{-st} E[e^{sd}], where E[e^{sd}] is a ratio of normalisers; the best of a few s is taken.
     """
     tilts = epsilon * (1.0 - 2.0 ** -np.arange(1.0, 12.0))
-    reach: int = ceil(min((log_normaliser(k, epsilon - s) - log_normaliser(k, epsilon) - log(_UNLISTED)) / s for s in tilts.tolist()))
+    reach: int = ceil(min((log_normaliser(k, epsilon - s) - log_normaliser(k, epsilon) - log(UNLISTED)) / s for s in tilts.tolist()))
     return reach
 
 
@@ -296,15 +292,9 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if not self.by.columns:
             self._draw_noise(SeededBits(0))
 
-    def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
-        """Log probability of one raw outcome. For study: it is a function of the private counts."""
-        if not self.by.columns:
-            return super().log_prob(counts, raw)
-        outcome = np.asarray(raw)
-        if outcome.shape != self._table.cells.shape or outcome.dtype.kind not in "iu":
-            raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self._table.cells.shape}")
-        noise, possible = outcome - self._checked(counts), self._table.cells.possible
-        return log_likelihood(self._table, float(self.epsilon), noise) if not noise[~possible].any() else -inf
+    def _log_noise(self, noise: Counts) -> float:
+        """By distance and the normalisers of all lattices; -inf off them."""
+        return log_likelihood(self._table, float(self.epsilon), noise)
 
     def _draw_noise(self, source: BitSource) -> Noise:
         """Exact noise on the lattice."""
@@ -333,7 +323,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if self.k == 2:
             return self._two_category_law(counts)
         noise, log_probability = _noise_law(self.k, float(self.epsilon))
-        return Law(noise + counts, log_probability.copy(), _UNLISTED)
+        return Law(noise + counts, log_probability.copy(), UNLISTED)
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
@@ -342,12 +332,12 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     def _law_of_any_total(self, noise: GeometricNoise, counts: Counts) -> Law:
         """Each noisy count out to where next to no probability is left, those below 0 taken as 0."""
-        reach = ceil((log(self.k) - log(_UNLISTED)) / noise.slope)
+        reach = ceil((log(self.k) - log(UNLISTED)) / noise.slope)
         highest = [int(x) + reach for x in counts]
         check_outcomes(prod(high + 1 for high in highest), "this law", limits.LISTED_CELLS // self.k)
         axes = [np.arange(high + 1) for high in highest]
         logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
-        return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), _UNLISTED)
+        return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), UNLISTED)
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:
         """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""

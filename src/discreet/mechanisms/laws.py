@@ -17,6 +17,9 @@ _LISTED_ERROR = 2.0**-40
 ATOM_ERROR = 1e-12
 """Relative error of the closed-form probabilities of loss atoms: a few dozen roundings, with room to spare."""
 
+UNLISTED = 2.0**-60
+"""Probability beyond which an infinite support is cut when a law is listed; the law says how much is missing."""
+
 
 @frozen(eq=False, repr=False)
 class Law:

@@ -1,17 +1,20 @@
 """Mechanisms that add noise to the counts of one variable or of all groups of a table: what the table is, and what is checked of it."""
 
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from math import inf
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
 from discreet.arrays import Counts, Drawn
-from discreet.errors import InternalError, InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.reports import NonNegative, Projected, Report
 from discreet.mechanisms.table_noise import TableReport
 from discreet.model.cells import Groups, cells_of, groups_of
@@ -91,6 +94,11 @@ class Tabled(Mechanism[Drawn]):
         object.__setattr__(self, "impossible", tuple(map(self._table.cells.named, self._table.cells.impossible)))
         object.__setattr__(self, "priors", tuple((by[places[i]], self.priors[i][1]) for i in np.argsort(places).tolist()))
 
+    @property
+    @abstractmethod
+    def noise(self) -> CellNoise:
+        """The noise, which has a likelihood for each cell."""
+
     @cached_property
     def _table(self) -> TableSpace:
         """The tables it may be given. Raises RefusedError for a mechanism of one variable."""
@@ -122,9 +130,34 @@ class Tabled(Mechanism[Drawn]):
         """The counts of one variable, or of a table as an array of a row a group; refused if they are not of its space."""
         return super()._checked(counts) if not self.by.columns else self._table.checked(counts)
 
+    @property
+    def _keeps_totals(self) -> bool:
+        """Whether noisy counts have the totals that are public."""
+        return bool(self.noise.blocks)
+
     def _is_outcome(self, raw: Any) -> bool:
         """Whether this is a raw outcome of some dataset."""
-        return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw))
+        return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw), keeps_totals=self._keeps_totals)
+
+    def _alone(self, prior: Prior, n: int) -> "Tabled[tuple[int, ...]]":
+        """The mechanism of one group with a public number of records, as one variable."""
+        layout: dict[str, Any] = {"by": None, "impossible": (), "shares": None, "priors": (), "report": None}
+        alone: Any = evolve(self, prior=prior, n=n, **layout)
+        return cast("Tabled[tuple[int, ...]]", alone)
+
+    @abstractmethod
+    def _log_noise(self, noise: Counts) -> float:
+        """The log probability of the noise of a whole table."""
+
+    def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
+        """Log probability of one raw outcome. For study: it is a function of the private counts."""
+        if not self.by.columns:
+            return super().log_prob(counts, raw)
+        outcome = np.asarray(raw)
+        if outcome.shape != self._table.cells.shape or outcome.dtype.kind not in "iu":
+            raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self._table.cells.shape}")
+        noise, possible = outcome - self._checked(counts), self._table.cells.possible
+        return self._log_noise(noise) if not noise[~possible].any() else -inf
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
@@ -132,7 +165,5 @@ class Tabled(Mechanism[Drawn]):
             return super().simulate(counts, size, rng)
         private, possible = self._checked(counts), self._table.cells.possible
         noise = np.zeros((check_records(size, "size"), *private.shape), dtype=np.int64)
-        if self.noise is None:
-            raise InternalError("a table was simulated without noise for its cells")
         noise[:, possible] = self.noise.simulate(len(noise), np.random.default_rng(rng))
         return np.stack([self.report(private + one) for one in noise])

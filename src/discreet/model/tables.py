@@ -162,13 +162,15 @@ class TableSpace(Space):
                 in_shell=f"{why}: use --public total or --public nothing; nothing was spent",
             )
 
-    def holds(self, raw: Counts) -> bool:
-        """Whether this is an outcome of some table: noise in the cells that can occur, and the totals of blocks kept."""
+    def holds(self, raw: Counts, *, keeps_totals: bool) -> bool:
+        """Whether this is an outcome of some table: noise in the cells that can occur, and public totals, if noise keeps them."""
         if raw.shape != self.cells.shape or raw.dtype.kind not in "iu" or (raw[~self.cells.possible] != 0).any():
             return False
         largest = max(int(raw.max()), -int(raw.min()))
         if largest >= limits.RAW_OUTCOME:
             return False
+        if not keeps_totals:
+            return True
         fits = largest * raw.size < limits.RAW_OUTCOME  # otherwise the sum is of Python's integers, which have no end
         totals = (raw if fits else raw.astype(object)).sum(axis=1)
         if self.sizes is not None:

@@ -111,7 +111,8 @@ SERIES: tuple[MarkStyle, ...] = (
 """For what is not a mechanism: categories, parameters, other libraries; in this order."""
 
 ON_DARK: Mapping[str, str] = {
-    "#4e1202": "#ac5a50",
+    "#1e0096": "#7d8a74",
+    "#4e1202": "#bc353c",
     "#51a47e": "#70c986",
     "#9e5102": "#bf8008",
     "#858191": "#6d6f82",

@@ -32,6 +32,8 @@ class Guarantee:
     theorem: str = field(default="", compare=False)
     period: PeriodRange | None = None
     """The periods that were read; None if the promise is about all that a person has, whenever it is from."""
+    rho: Fraction | None = field(default=None, compare=False)
+    """The ρ of zero-concentrated differential privacy that is proved beside ε and δ; a record does not hold it. None if there is none."""
 
     def __post_init__(self) -> None:
         if self.period is not None:
@@ -47,7 +49,8 @@ class Guarantee:
     def __str__(self) -> str:
         if self.basis == "none":
             return "no privacy guarantee"
-        return f"{self.level} differential privacy by {self.grounds}; neighbours: {self.step}"
+        concentrated = "" if self.rho is None else f", ρ = {_shown_number(rounded_up(self.rho))} by proof"
+        return f"{self.level} differential privacy by {self.grounds}{concentrated}; neighbours: {self.step}"
 
     def _repr_html_(self) -> str:
         promised = self.basis != "none"

@@ -44,7 +44,7 @@ _CORRECTIONS = (*_STATEMENTS, "corrections")
 _GUARANTEE = ("epsilon", "delta", "basis", "unit", "neighbours")
 
 _RELEASE_FIELDS = ("format", "version", "mechanism", "parameters", "prior", "n", "guarantee", "raw", "counts")
-_EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "factor")
+_EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "rho", "factor")
 """Parameters that are exact numbers; all others are text or truth values."""
 _RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
 _DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")

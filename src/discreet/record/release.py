@@ -328,9 +328,11 @@ def _read_release(found: Mapping[str, Any]) -> Release:
 
 
 def stated_guarantee(mechanism: "Mechanism", found: Mapping[str, Any]) -> Guarantee:
-    """The promise that a record states, with the theorem of its mechanism if it is by proof."""
-    stated = Guarantee(**found["guarantee"])
-    return replace(stated, theorem=mechanism._claim.theorem) if stated.basis == "proof" else stated
+    """The promise that a record states, with what its mechanism proves beside it."""
+    stated, claim = Guarantee(**found["guarantee"]), mechanism._claim
+    if stated.basis == "none":
+        return stated
+    return replace(stated, theorem=claim.theorem if stated.basis == "proof" else "", rho=claim.rho)
 
 
 def _check_consistent(release: Release) -> None:

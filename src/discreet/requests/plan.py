@@ -22,7 +22,7 @@ from discreet.requests.kinds import (
     quoted,
 )
 from discreet.requests.records import RecordRequest
-from discreet.requests.release import FOR_PAPERS, MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
+from discreet.requests.release import MECHANISM_HELP, PUBLIC_HELP, ReleaseRequest
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -136,7 +136,7 @@ class CompareRequest(Request):
     epsilon: Fraction = asked(NUMBER_KIND, "Privacy parameter, as a decimal or a fraction.", default="1", short=("-e",))
     prior: "Dirichlet" = asked(SIZED_PRIOR_KIND, _PRIOR, default="1,1")
     public: "Public" = asked(PUBLIC_KIND, _PUBLIC, default="total", call="compare")
-    delta: Fraction = asked(NUMBER_KIND, f"For HellingerSmoothDelta. {FOR_PAPERS}", default="1e-8", call="compare")
+    delta: Fraction = asked(NUMBER_KIND, "For DiscreteGaussian and HellingerSmoothDelta.", default="1e-8", call="compare")
     errors: bool = asked(
         SWITCH_KIND,
         "Without errors: widths, guarantees and losses alone, sooner.",

@@ -393,7 +393,11 @@ class ReleaseRequest(Request):
         short=("-m",),
     )
     gamma: Any = asked(GAMMA_KIND, f'For HellingerSmooth: a number, or "best". {FOR_PAPERS}', call="mechanism")
-    delta: Fraction | None = asked(NUMBER_KIND, f"For HellingerSmoothDelta. {FOR_PAPERS}", call="mechanism")
+    delta: Fraction | None = asked(
+        NUMBER_KIND,
+        "For DiscreteGaussian, by default 1e-8: the probability that ε may be exceeded. Also for HellingerSmoothDelta.",
+        call="mechanism",
+    )
     ledger: str | None = asked(
         TEXT_KIND,
         "The budget ledger: a file, or a database URL.",

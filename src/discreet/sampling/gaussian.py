@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
+from math import ceil, isqrt
 
 from flint import acb, arb
 
@@ -58,6 +59,18 @@ def _law_of(numerator: int, denominator: int, bits: int) -> NoiseLaw:
 def discrete_gaussian_law(variance: Fraction, bits: int = WORD) -> NoiseLaw:
     """Z with P(Z = z) ∝ e^{-z²/(2 variance)}."""
     return _law_of(variance.numerator, variance.denominator, bits)
+
+
+_SECONDS_A_CELL, _SECONDS_COMPARED = 1e-6, 4e-9
+"""Four times or more of what was measured: for a draw with its report and record, and for comparing a word with an entry of the table."""
+
+
+def draw_seconds(variance: Fraction, cells: int) -> float:
+    """More than noise for so many cells, its report and its record take as a rule: by public numbers alone.
+
+    Few words are each compared with the whole table, which has some ten entries for each σ.
+    """
+    return cells * _SECONDS_A_CELL + min(cells, 64) * _SECONDS_COMPARED * 16.0 * (1.0 + isqrt(ceil(variance)))
 
 
 def check_variance(variance: Fraction) -> None:

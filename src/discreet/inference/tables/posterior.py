@@ -32,7 +32,7 @@ from discreet.inference.tables.summaries import check_summaries, check_total, gr
 from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome, check_any_total, check_posterior, counts_of_outcomes, counts_of_same_records
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.tabled import Tabled
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
@@ -49,7 +49,7 @@ def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any
     `prior` is what a reader believes about the categories before, as `reader_priors` takes it; `size_prior` is what is believed about each
     group's size where nothing is public.
     """
-    mechanism = _lattice(release.mechanism)
+    mechanism = _tabled(release.mechanism)
     if not mechanism._is_outcome(release.raw):
         raise InvalidInputError(f"raw is not a possible outcome of {mechanism.title} with these parameters")
     if mechanism._table.published != "nothing" and size_prior is not None:
@@ -60,21 +60,21 @@ def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any
     return ReleasedTable(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior), *priors)
 
 
-def _lattice(mechanism: Mechanism) -> LatticeGeometric:
-    if not isinstance(mechanism, LatticeGeometric):
-        raise RefusedError(f"posteriors of groups are computed for LatticeGeometric, not for {mechanism.title}")
+def _tabled(mechanism: Mechanism) -> Tabled[Counts]:
+    if not isinstance(mechanism, Tabled):
+        raise RefusedError(f"posteriors of groups are computed for LatticeGeometric and DiscreteGaussian, not for {mechanism.title}")
     return mechanism
 
 
 def check_table_posterior(mechanism: Mechanism) -> None:
     """Refuse, by public numbers alone, a table whose groups have no posterior that can be computed."""
-    space, noise = (lattice := _lattice(mechanism))._table, lattice.noise.kernel
+    space, noise = (tabled := _tabled(mechanism))._table, tabled.noise.kernel
     possible = space.cells.possible.sum(axis=1)
     if space.sizes is not None:
         sizes = np.array(space.sizes)
         for categories in np.unique(possible[(possible > 1) & (sizes > 0)]).tolist():
             largest = int(sizes[possible == categories].max())
-            check_posterior(LatticeGeometric(Dirichlet.uniform(categories), largest, mechanism.epsilon))
+            check_posterior(tabled._alone(Dirichlet.uniform(categories), largest))
         return
     if space.n is None:
         check_any_total(int(possible.max()), noise)
@@ -90,7 +90,7 @@ def check_table_posterior(mechanism: Mechanism) -> None:
 
 def summary_pairs(mechanism: Mechanism) -> int:
     """About how many pairs of a count and a rest of its group the summaries of all groups go through; 0 where sizes are public."""
-    space, noise = (lattice := _lattice(mechanism))._table, lattice.noise.kernel
+    space, noise = (tabled := _tabled(mechanism))._table, tabled.noise.kernel
     if space.sizes is not None:
         return 0
     possible = space.cells.possible.sum(axis=1)
@@ -101,7 +101,7 @@ def summary_pairs(mechanism: Mechanism) -> int:
 class ReleasedTable(TablePosterior):
     """The posterior of every group of a table that one release tells of."""
 
-    mechanism: LatticeGeometric
+    mechanism: Tabled[Counts]
     raw: Counts
     """The noisy counts, a row a group."""
     size_prior: SizePrior
@@ -183,11 +183,11 @@ class ReleasedTable(TablePosterior):
     def _log_evidence(self, position: int) -> float:
         """Return the log evidence of a group that no total ties to others."""
         row, size = self._row(position), self._known_size(position)
-        if len(row) < 2 and size is not None:
-            return 0.0  # what is known carries no noise
-        noise = self.mechanism.noise
-        if size == 0:
-            return float(noise.log_factor(np.array(row, dtype=np.float64)).sum()) + noise.log_constant(len(row))
+        noise, is_known = self.mechanism.noise, size == 0 or (len(row) < 2 and size is not None)
+        if is_known and noise.blocks and len(row) < 2:
+            return 0.0  # what is known carries no noise where totals are kept
+        if is_known:
+            return float(noise.log_factor(np.array(row, dtype=np.float64) - float(size or 0)).sum()) + noise.log_constant(len(row))
         return self._law(position).log_evidence
 
     # --- all groups at once -------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class ReleasedTable(TablePosterior):
         size = self._known_size(position)
         if not size:
             return size, self._any_total(position) if size is None else ListedCounts.known([0] * prior.k)
-        alone = Outcome(LatticeGeometric(prior, size, self.mechanism.epsilon), self._row(position), size)
+        alone = Outcome(self.mechanism._alone(prior, size), self._row(position), size)
         return size, counts_of_same_records(prior, size, [alone])
 
     def _law(self, position: int) -> CountLaw:
