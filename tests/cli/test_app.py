@@ -55,7 +55,7 @@ def test_help_of_release_says_who_counts_where_and_how_to_write_a_comma() -> Non
     shown = wide(["release", "--help"])
     assert "put the one that matters first" in shown
     assert """'"a,b",c'""" in shown
-    assert shown.count("Leave it unless you reproduce the papers") == 2
+    assert shown.count("Leave it unless you reproduce the papers") == 1
 
 
 def wide(words: list[str]) -> str:

@@ -47,7 +47,15 @@ MECHANISMS: dict[str, Callable[[], dc.Mechanism]] = {
     "lattice": lambda: dc.LatticeGeometric(TWO, 12, 1),
     **{
         name: lambda name=name: getattr(dc, name)(TWO, 12, 1)  # type: ignore[misc]
-        for name in ("HellingerGlobal", "HellingerLocal", "HellingerSmooth", "LaplaceDimension", "LaplaceHistogram", "LaplaceZhang")
+        for name in (
+            "DiscreteGaussian",
+            "HellingerGlobal",
+            "HellingerLocal",
+            "HellingerSmooth",
+            "LaplaceDimension",
+            "LaplaceHistogram",
+            "LaplaceZhang",
+        )
     },
     "HellingerSmoothDelta": lambda: dc.HellingerSmoothDelta(TWO, 12, 1, delta=0.01),
     "MetricExponential": lambda: dc.MetricExponential(TWO, 12, 1, metric=dc.total_variation),

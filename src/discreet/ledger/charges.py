@@ -140,7 +140,7 @@ def why_more(budget: Budget, line: Spend) -> str:
 
 
 def two_step_delta(mechanism: "Mechanism", epsilon: Fraction) -> Fraction:
-    """Return a δ at this ε between datasets with one record replaced, for a mechanism whose own step adds or removes one; 1 if none is known.
+    """Return a δ at this ε between datasets with one record replaced, for one whose own step adds or removes one; 1 if none is known.
 
     Where noise is independent by cell, two counts change, and their losses add up (docs/explain/mechanisms.md).
     """
