@@ -39,7 +39,7 @@ _MOST_REMAPPED = 200_000
 _SEARCHED_RELEASES, _FEWEST_SEARCHED_RELEASES = 1_000, 50
 """The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
 _TABLED_TOTALS, _UNTABLED = 1 << 12, 4
-"""Where n is private: records up to which the distances of a search come from tables, and how many times as long they take beyond."""
+"""The records, for a private n, up to which distances of a search come from tables, and how many times as long they take beyond."""
 _DATASETS, _FEWEST_DATASETS = 100, 8
 """Datasets drawn from the predictive for a mechanism whose noise depends on them."""
 _CONVOLUTION_ITSELF = 1_000

@@ -430,7 +430,7 @@ class JointLaw:
         return [float(np.clip(part.sum() / self.mass, 0.0, 1.0)) for part in parts]
 
     def _points(self, inverse: Boundary, kinks: Sequence[float]) -> tuple[Floats, Floats]:
-        """Where an integral over y₂ looks, and the weights of these places."""
+        """Return the places where an integral over y₂ looks, and their weights."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = np.concatenate([self.second.strides, inverse(self.first.strides), np.array(kinks, dtype=np.float64)])
         edges = np.unique(ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])])

@@ -109,7 +109,7 @@ class Count:
 
     @property
     def bends(self) -> tuple[float, ...]:
-        """Where the log likelihoods of what was observed may bend."""
+        """The places where the log likelihoods of what was observed may bend."""
         return tuple(bend for one in self.observed for bend in one.bends)
 
     @property

@@ -41,7 +41,7 @@ _LAST_TOTAL = 2**60
 _FINENESS = 8
 """A step between nodes is at most this part of the distance to 0 and to the noisy count: windows are that much wider than they need be."""
 _COARSEST = 512
-"""Where a factor bends, steps need not be shorter than this part of the count."""
+"""The part of the count below which steps need not go where a factor bends."""
 _SAG = 9.0
 """Nodes are a third of a standard deviation apart: a bound is too high by at most a 72nd, in logarithms, for each category."""
 _WORSE = 60.0
@@ -197,7 +197,7 @@ class _Nodes:
 
 
 def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
-    """Where the nodes of a part end: beyond all that is likely, or at its last possible count; and whether it is that."""
+    """Return the end of a part's nodes, beyond all that is likely or at its last possible count; and whether it is that."""
     far = float(_LAST_TOTAL if root.last is None else root.last)
     if root.first == root.last:
         return far, True
@@ -437,7 +437,7 @@ def _climbed(nodes: _Nodes, root: SizePrior, log_total: LogTotal, *, tail: float
 
 _RUNG_PARTS = np.concatenate([[0.0], 2.0 ** -np.arange(60.0, 4.0, -2.0), np.arange(1.0, 16.0) / 16.0])
 _RUNG_SAMPLES = np.unique(np.concatenate([_RUNG_PARTS, 1.0 - _RUNG_PARTS]))
-"""Where, between the ends of a rung, ln h is looked at: it is nearly always largest at or near an end."""
+"""The places between the ends of a rung where ln h is looked at: it is nearly always largest at or near an end."""
 
 
 def _rungs(ladder: Ladder, root: SizePrior, log_total: LogTotal) -> tuple[Floats, float]:

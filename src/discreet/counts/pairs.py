@@ -33,7 +33,7 @@ class PairWeights:
 
     @classmethod
     def of_public_total(cls, n: int, low_total: int, low: int, split: Floats) -> "PairWeights":
-        """Where n is public r = n - u."""
+        """Return the weights for a public n, where r = n - u."""
         totals = np.arange(low_total, low_total + len(split))
         return cls(totals, low, split, n - totals, np.zeros(1, dtype=np.int64), np.ones((len(split), 1)))
 

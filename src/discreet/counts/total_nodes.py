@@ -167,7 +167,7 @@ def _total_nodes(counts: LawOfAnyTotal, category: int) -> tuple[Counts, Floats, 
 
 
 def _bends(counts: LawOfAnyTotal, first: int) -> Counts:
-    """Where the noisy counts of all categories, or of all but one, add up, from the first total on: laws may bend there."""
+    """Return the sums of the noisy counts of all categories, or of all but one, from the first total on: laws may bend there."""
     rows = np.maximum(counts.centres, 0)
     sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]
     return np.asarray(np.concatenate(sums) - first).astype(np.int64)

@@ -33,7 +33,7 @@ _WAIT = 15
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a table is: a server's address or a file, and a table in it or a query."""
+    """The place of a table: a server's address or a file, and a table in it or a query."""
 
     place: str
     is_server: bool

@@ -217,7 +217,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the columns are, as the first line says."""
+    """The places of the columns, as the first line says."""
 
     delimiter: str
     width: int

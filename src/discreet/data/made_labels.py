@@ -83,7 +83,7 @@ class Bands(MadeLabels):
     """
 
     lows: tuple[Fraction, ...]
-    """Where each band begins, exactly."""
+    """The beginning of each band, exactly."""
     made_of = "numbers"
     outside = "numbers below the first band have none, and neither has what is no number"
     missing_in_shell = "--missing CATEGORY"

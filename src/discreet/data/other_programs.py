@@ -148,7 +148,7 @@ def _check_parts(file: str) -> None:
 
 
 def _found(file: str, part: str, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
-    """Where something stands in the parts of a workbook whose names begin like this."""
+    """Find the places of a pattern in the parts of a workbook whose names begin like this."""
     with zipfile.ZipFile(file) as parts:
         for name in parts.namelist():
             with parts.open(name) if name.startswith(part) else nullcontext(BytesIO()) as stream:

@@ -105,7 +105,7 @@ class NoiseAware(Posterior):
     """Categories that cannot occur in this group of a table: their probability is 0, and they are not among `categories`."""
 
     seed: int | None = None
-    """Where draws begin unless `rng` is given: it follows from the record, so that the same question has the same answer."""
+    """The seed of draws unless `rng` is given: it follows from the record, so that the same question has the same answer."""
 
     @property
     def categories(self) -> tuple[Hashable, ...]:

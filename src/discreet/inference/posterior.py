@@ -29,7 +29,7 @@ class Posterior(FieldsAlone, Reading):
     @property
     @abstractmethod
     def _seed(self) -> int | None:
-        """Where draws begin unless `rng` is given: it follows from the record, so that the same question has the same answer."""
+        """The seed of draws unless `rng` is given: it follows from the record, so that the same question has the same answer."""
 
     @property
     @abstractmethod

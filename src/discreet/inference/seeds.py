@@ -1,4 +1,4 @@
-"""Where draws begin: at the seed or generator that is given, and otherwise at a seed that follows from what is public.
+"""The beginning of draws: the seed or generator that is given, and otherwise a seed that follows from what is public.
 
 So two readers of one record who ask the same question publish the same number, and one reader who asks twice gets it twice.
 """

@@ -164,7 +164,7 @@ class History(tuple[Spend, ...]):
 
 
 def period_words(period: PeriodRange | None) -> str:
-    """Where an amount is charged: " in 2026-11", " in each month of 2026-01..2026-03", or nothing if there are no periods."""
+    """Describe where an amount is charged: " in 2026-11", " in each month of 2026-01..2026-03", or nothing if there are no periods."""
     if period is None:
         return ""
     return f" in {period}" if len(period) == 1 else f" in each {period.every} of {period}"

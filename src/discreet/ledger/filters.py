@@ -27,7 +27,7 @@ _LEAST_STEP, _MOST_STEP = (_ORDERS_A_DECADE * exponent for exponent in ORDER_EXP
 _ORDERS = [1 + Fraction(Decimal(f"{10 ** (step / _ORDERS_A_DECADE):.3g}")) for step in range(_LEAST_STEP, _MOST_STEP + 1)]
 """The orders that a filter may have, so close together that the best between two of them would hardly allow more."""
 _LARGEST_ORDER_EXPONENT = 10_000
-"""Where e to this power would be needed, the divergence is its ε for all purposes."""
+"""The power of e above which the divergence is its ε for all purposes."""
 _SIX_DIGITS_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 
 

@@ -52,7 +52,7 @@ def log_sum_law(m: int, slope: float) -> Floats:
 
 
 def _reach(m: int, slope: float) -> int:
-    """Where next to nothing is left beyond, by Chernoff's bound: the best of several tilts."""
+    """Return a reach beyond which next to nothing is left, by Chernoff's bound: the best of several tilts."""
     tilt = slope * np.geomspace(1e-4, 0.999, 60)
     log_mean = 2.0 * np.log(-np.expm1(-slope)) - np.log(-np.expm1(tilt - slope)) - np.log(-np.expm1(-tilt - slope))
     return ceil(float(np.min((_DEPTH + m * log_mean) / tilt))) + 1

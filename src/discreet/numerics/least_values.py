@@ -67,7 +67,7 @@ def narrowed(
 
 
 def _crossing(low: tuple[Value, Found], high: tuple[Value, Found], target: float) -> Fraction:
-    """Where the straight line through the logarithms of two values and their errors meets the target; the middle where there is none."""
+    """Return where the line through the logarithms of two values and their errors meets the target; the middle if there is none."""
     top, bottom = float(low[1]), float(high[1])
     if not (bottom > 0.0 and top < inf):
         return Fraction(low[0] + high[0]) / 2

@@ -63,7 +63,7 @@ def last_inside(inside: Callable[[Counts], Mask], near: Counts, far: Counts) -> 
 
 
 def crossing(function: Callable[[float], float], one: float, other: float, absolute: float, relative: float = 4.0 * EPSILON) -> float:
-    """Where a function that has different signs at two points crosses 0 between them, to these tolerances."""
+    """Find where a function that has different signs at two points crosses 0 between them, to these tolerances."""
     from scipy.optimize import brentq  # slow to load
 
     return float(brentq(function, one, other, xtol=absolute, rtol=relative))

@@ -1,4 +1,4 @@
-"""Where laws have their mass: windows that leave out at most so much at either end, and what they leave out.
+"""Windows that hold the mass of laws: they leave out at most so much at either end, and say how much.
 
 Both ends are added up from outside, so that a tail keeps its digits however small it is.
 """
@@ -29,7 +29,7 @@ def kept(law: Floats, tail: float) -> tuple[int, int, float]:
 
 
 def even_windows(laws: Floats, tail: float) -> tuple[Counts, int]:
-    """Where windows of one width begin that leave out at most this part of each law, one a row, at either end; and the width."""
+    """Return the beginnings of windows of one width that leave out at most this part of each row at either end; and the width."""
     first, last = inner(laws, tail * laws.sum(axis=-1, keepdims=True))
     width = int((last - first).max(initial=0)) + 1
     return np.minimum(first, laws.shape[-1] - width), width

@@ -42,7 +42,7 @@ class _Components:
 
     @property
     def starts(self) -> Counts:
-        """Where each mixture begins."""
+        """The beginning of each mixture."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
 
     def of(self, rows: Counts, count: int) -> "_Components":
@@ -89,7 +89,7 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
 
 
 def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, *, upper: bool) -> Floats:
-    """Where a tail of the mixtures begins: Newton's method on logarithms.
+    """Find where a tail of the mixtures begins, by Newton's method on logarithms.
 
     The logarithm of a Beta's tail is nearly a straight line in that of the distance to the end, also where its density has a pole there.
     """

@@ -49,7 +49,7 @@ class WidthPlan:
     plain: ExpectedWidth
     """The expected width without privacy, with this n."""
     bracket: tuple[float, float] | None
-    """Where the least ε (or n) lies, if the width is simulated: within two standard errors. The one given is the upper end, rounded up."""
+    """The interval, of two standard errors, of the least ε (or n) if the width is simulated. The one given is its upper end, rounded up."""
     over: Literal["average", "worst"]
     """Whether the width is averaged over the categories or that of the widest."""
     sought: Literal["epsilon", "n"] | None

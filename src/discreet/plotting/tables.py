@@ -142,7 +142,7 @@ class _Shares:
         return plot_groups(rows, ax, color=color, label=label)
 
     def limits(self, order: "Counts", column: int) -> tuple[float, float]:
-        """Where an axis for these groups begins and ends."""
+        """Return the ends of an axis for these groups."""
         occurs = self.cells.possible[order, column]
         low, high = (each[order, column][occurs] for each in (self.found.low, self.found.high))
         start, end = (low.min(), high.max()) if len(low) else (0.0, 1.0)

@@ -60,7 +60,7 @@ def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
 
 
 def _elsewhere(rule: "CountingRule") -> list[str]:
-    """Where answers went that have no category or group of their own: a misspelt label would vanish there."""
+    """Describe where answers went that have no category or group of their own: a misspelt label would vanish there."""
     from discreet.record.about import SPELLING_RULES
     from discreet.validation import shown
 

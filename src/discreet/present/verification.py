@@ -40,7 +40,7 @@ def verification_lines(subject: "Mechanism | Release", result: "Verification") -
 
 
 def _largest(mechanism: "Mechanism", at: Any) -> list[tuple[str, str]]:
-    """Where the loss is largest. Of a table some cells stand for all, and it is said for how many."""
+    """Describe where the loss is largest. Of a table some cells stand for all, and it is said for how many."""
     from discreet.model.tables import TableSpace
 
     space, between = mechanism.space, f"between the counts {at[0]} and {at[1]}"

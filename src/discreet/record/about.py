@@ -140,7 +140,7 @@ class About:
     variable: str | None = None
     """The question that was asked, or the quantity measured."""
     source: str | None = None
-    """Where the data come from: survey, register, institution."""
+    """The origin of the data: survey, register, institution."""
     date: str | None = None
     """When the data were collected, as a year, a month or a day, or two of them: "2024", "2024-05", "2024-05-31", "2023/2024"."""
     note: str | None = None

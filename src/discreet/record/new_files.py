@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 
 
 def beside(path: Path) -> Path:
-    """Where a file is written before it is put in its place: a name that nobody else has."""
+    """Return the name of a file before it is put in its place: one that nobody else has."""
     return path.with_name(f"{path.name}.{token_hex(8)}.partial")
 
 

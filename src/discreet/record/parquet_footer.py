@@ -7,7 +7,7 @@ looked at here first. It is a `FileMetaData` of Parquet's format in Thrift's com
 from attrs import define, field
 
 _CODEC = (4, 1, 3, 4)
-"""Where a codec stands, by the numbers of the fields: row groups, their columns, the metadata of each, its codec."""
+"""The path to a codec, by the numbers of the fields: row groups, their columns, the metadata of each, its codec."""
 _VALUES = 1 << 22
 """Values in a footer, many times as many as those of the largest table."""
 _MOST_NESTED = 20

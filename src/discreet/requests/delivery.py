@@ -1,4 +1,4 @@
-"""Where an answer goes: the options that say what is written to which file, and in which form it is printed."""
+"""Delivery of answers: the options that say what is written to which file, and in which form it is printed."""
 
 from pathlib import Path
 from typing import Any

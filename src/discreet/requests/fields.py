@@ -31,7 +31,7 @@ class _UnreadError(Exception):
 
 @dataclass(frozen=True)
 class FieldContext:
-    """Where a field is read, what messages call it there, and what is known of the fields before it."""
+    """The context in which a field is read: its place, what messages call it there, and the fields before it."""
 
     place: Place
     name: str

@@ -83,7 +83,7 @@ def _text(text: str, _: FieldContext) -> str:
 
 
 def _source(text: str, _: FieldContext) -> str:
-    """Where the records are: a file, or the address of a database without a password."""
+    """Check the place of the records: a file, or the address of a database without a password."""
     if "://" in text:
         from discreet.data.databases import check_no_password
 

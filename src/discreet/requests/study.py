@@ -125,7 +125,7 @@ class Study:
 
     @property
     def path(self) -> str:
-        """Where the data are."""
+        """The path of the data."""
         return _from(self.folder, self.source)
 
     def published(self, table: StudyTable) -> Public:

@@ -50,7 +50,7 @@ class Target:
 
 
 def plan(rate: arb, nearest: arb, log_candidates: float) -> Target:
-    """Where to compare and which exponentials to use; `nearest` > 0 bounds every D but 0 from below, and grid[0] is at most that."""
+    """Plan where to compare and which exponentials to use; `nearest` > 0 bounds every D but 0 from below, and grid[0] is at most that."""
     c = float(rate.mid())
     first = float(nearest.lower())
     first = first if arb(first) <= nearest.lower() else nextafter(first, 0.0)

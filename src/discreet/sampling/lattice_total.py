@@ -22,7 +22,7 @@ def accepts(source: BitSource, total: int, peak: int, k: int, epsilon: Fraction)
 
 
 def mode(k: int, epsilon: Fraction) -> int:
-    """Where NB is largest: NB(S) > NB(S-1) just when S < (k-1)/(e^{ε/2} - 1), which is never an integer."""
+    """Return the mode of NB: NB(S) > NB(S-1) just when S < (k-1)/(e^{ε/2} - 1), which is never an integer."""
     for floor in ladder(lambda: ((k - 1) / ball(epsilon / 2).expm1()).floor(), PRECISION):
         found = floor.unique_fmpz()
         if found is not None:

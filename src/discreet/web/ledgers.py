@@ -19,7 +19,7 @@ _SHORTEST_PASSWORD = 3
 
 
 class Ledgers:
-    """Where ledgers are, by what is shown of it: passwords stay here, in memory, until the page's server ends."""
+    """The places of ledgers, by what is shown of them: passwords stay here, in memory, until the page's server ends."""
 
     def __init__(self, default: str | None) -> None:
         self._by_shown: OrderedDict[str, str] = OrderedDict()
@@ -37,7 +37,7 @@ class Ledgers:
         return shown
 
     def location(self, typed: str) -> str:
-        """Where a ledger is: what was typed, with the password that was left out of what the page shows."""
+        """Return the place of a ledger: what was typed, with the password that was left out of what the page shows."""
         return self._by_shown.get(typed, typed)
 
 

@@ -73,7 +73,7 @@ def _listener(port: int | None) -> socket.socket:
 
 
 def _address(keys: Keys) -> str:
-    """Where the page is, with a code that opens it once."""
+    """Return the address of the page, with a code that opens it once."""
     return f"http://{keys.host}/#{keys.code(ADDRESS_SECONDS)}"
 
 

@@ -55,7 +55,7 @@ class Uploads:
         return key
 
     def path(self, key: str) -> Path:
-        """Where a file is."""
+        """Return the path of a file."""
         if key not in self._names:
             raise InvalidInputError(
                 "the file that was sent is not here any more: it was released, the page was ended, or others came after it; choose it again"

@@ -150,7 +150,7 @@ def _distinct(keys: list[Counts]) -> tuple[NDArray[np.int64] | slice, NDArray[np
 
 
 _MOSTLY = 0.95
-"""Where more than this part of the groups differ they are all computed."""
+"""The part of the groups that differ above which all are computed."""
 
 
 def each_block(table: Table, work: Callable[[Table], Result]) -> list[Result]:
@@ -189,7 +189,7 @@ def known(table: Table) -> GroupSummaries:
 
 
 def trimmed(weight: Floats, tail: float) -> tuple[Counts, Floats, Floats]:
-    """Where rows of weights begin without what holds less than `tail` at either end; these rows, of one length; and what was left out."""
+    """Trim rows of weights of less than `tail` at either end: their beginnings, the rows, of one length, and what was left out."""
     start, width = even_windows(weight, tail)
     kept = np.take_along_axis(weight, start[:, None] + np.arange(width), axis=1)
     mass = kept.sum(axis=1, keepdims=True)

@@ -34,7 +34,7 @@ _ARRAYS = 4
 _FARTHEST = 2**50
 _LARGE = 16.0
 _ALIKE = 0.8
-"""Where tilts are this much alike, one set of rates bounds the totals of all groups of a batch."""
+"""The likeness of tilts above which one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
 """How far beyond the totals that are looked at ln h is sampled for a bound on what is left out; and at the last possible total."""
 

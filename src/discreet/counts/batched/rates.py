@@ -90,7 +90,7 @@ class NoisyCells:
         return TiltedCounts(Windows(low, value, np.zeros(len(low)), logs.sum(axis=1)), logs)
 
     def _places(self, log_rate: Floats) -> tuple[Counts, int]:
-        """Where each window begins, and how wide they all are."""
+        """Return the beginning of each window, and the width of all of them."""
         kernel = self.noise.kernel
         slope = np.where(self.noisy, kernel.fall, 0.0)
         lowest, highest = (np.exp(np.minimum(log_rate + sign * slope, _LARGEST_LOG_RATE)) for sign in (-1.0, 1.0))
@@ -110,7 +110,7 @@ class NoisyCells:
         return low, int((high - low).max()) + 1
 
     def _bent_peaks(self, log_rate: Floats) -> Floats:
-        """Where `κ(z - x) + ln(rate/x) = 0` under Gaussian noise: Newton's method for ln x, from above, where it is convex."""
+        """Solve `κ(z - x) + ln(rate/x) = 0` under Gaussian noise: Newton's method for ln x, from above, where it is convex."""
         curvature = self.noise.kernel.curvature
         start = np.maximum(np.exp(np.minimum(log_rate, _LARGEST_LOG_RATE)), np.maximum(self.z, 0.0))
         with np.errstate(divide="ignore"):

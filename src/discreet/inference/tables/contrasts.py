@@ -40,7 +40,7 @@ class ComparedGroups:
     concentrations: Callable[[int], tuple[Fraction, ...]]
     """The prior's parameters of the categories that can occur in a group, which is given by its position."""
     tie: Callable[[], TiedSizes] | None
-    """Where a public total ties them, the law of the sizes of all groups that may have records."""
+    """The law of the sizes of all groups that may have records, where a public total ties them."""
 
 
 def comparable(cells: Cells, chosen: Sequence[int]) -> list[int]:
@@ -93,7 +93,7 @@ class _Side:
 
     @property
     def place(self) -> int:
-        """Where `counts_of` has the count of these categories."""
+        """The place in `counts_of` of the count of these categories."""
         return self.places[0] if len(self.places) == 1 else 0
 
     def counts_of(self, counts: TreeCounts) -> TreeCounts:

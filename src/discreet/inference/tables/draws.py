@@ -1,4 +1,4 @@
-"""Where each group of a table stands by the probability of a category, from joint draws."""
+"""The ranks of a table's groups by the probability of a category, from joint draws."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def _named(group: Hashable) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Framed):
-    """Where each group stands by the probability of one category, from independent draws. Rank 1 has the largest.
+    """The ranks of groups by the probability of one category, from independent draws. Rank 1 has the largest.
 
     Equal probabilities, as two groups have in which nothing else can occur, share the better rank.
     """

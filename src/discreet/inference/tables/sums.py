@@ -226,7 +226,7 @@ class TableCountsPosterior(ByGroup[CountSum]):
     moments: Callable[[], tuple[Floats, Floats]]
     """The means and standard deviations of all true counts."""
     seed: int | None
-    """Where draws begin unless another seed is given."""
+    """The seed of draws unless another is given."""
 
     @property
     def by(self) -> Groups:

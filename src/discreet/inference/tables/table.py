@@ -252,7 +252,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         return found
 
     def ranks(self, category: Hashable, draws: int = DRAWS, rng: Rng = None) -> Ranks:
-        """Where each group stands by the probability of a category, from draws. Rank 1 has the largest."""
+        """Rank the groups by the probability of a category, from draws. Rank 1 has the largest."""
         return ranks_of(self._latent, self.cells, category_index(self.categories, category), draws, generator(rng, self._seed))
 
     # --- two groups ---------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def opening(default: str) -> Html:
 
 
 def ledger_field(value: str, **attributes: str) -> Html:
-    """Where the ledger is; what is shown in it has no password."""
+    """Make the field for the ledger; what is shown in it has no password."""
     return void(
         "input",
         id="budget-ledger",

@@ -32,7 +32,7 @@ _Value = TypeVar("_Value")
 
 
 class Budgets:
-    """Where the page's ledgers are, and which requests to create a dataset were carried out already."""
+    """The page's ledgers, and the requests to create a dataset that were carried out already."""
 
     def __init__(self, ledgers: Ledgers) -> None:
         self.ledgers = ledgers

@@ -44,7 +44,7 @@ _SETTINGS_FORM = "#read-settings"
 
 
 def opening() -> Html:
-    """Where a record is opened: by choosing a file, by dropping one, or by pasting it."""
+    """Make the place where a record is opened: by choosing a file, by dropping one, or by pasting it."""
     words = (
         "A record is the public file of a release: JSON, Parquet, or a report page. "
         "It is read by your own machine, and nothing is sent anywhere."
@@ -104,7 +104,7 @@ def opened_record(key: str, record: Record) -> Html:
 
 
 def _place(name: str, words: str = "Computing…") -> Html:
-    """Where an answer comes to."""
+    """Make the place of an answer."""
     waiting = [element("p", words, class_="waiting")] if words else []
     return element("div", *waiting, id=f"read-{name}", class_="place")
 

@@ -178,7 +178,7 @@ _UNKNOWN = "this release was not asked for on this machine, or was removed from 
 
 
 def default_folder() -> Path:
-    """Where programs of this user keep their data."""
+    """Return the folder where programs of this user keep their data."""
     home = os.environ.get("XDG_DATA_HOME", "")
     return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share") / "discreet" / "releases"
 

@@ -269,7 +269,7 @@ def _remove(state: State) -> Html:
 
 
 def _file_again(key: str) -> Html:
-    """Where a file that was sent is sent again: it went with the process that it was sent to."""
+    """Make the field in which a lost file is sent again: it went with the process that it was sent to."""
     place = f"release-again-{key}"
     picker = void("input", type="file", id=place, data_upload=f"{place}-sent")
     label = element("label", "The file, which was removed when the page ended: choose it again", for_=place)
