@@ -32,6 +32,7 @@ from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
 from .inference.noise_aware import NoiseAware as NoiseAware
+from .inference.pooling.evidence import bayes_factor as bayes_factor
 from .inference.quantities import Contrast as Contrast
 from .inference.several.chains import CombinedDraws as CombinedDraws
 from .inference.several.combine import combine as combine

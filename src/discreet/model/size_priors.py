@@ -42,6 +42,12 @@ class SizePrior:
             return self.log_weight(n)
         return np.where(n <= self.last, self.log_weight(np.minimum(n, float(self.last))), -np.inf)
 
+    @property
+    def proper(self) -> bool:
+        """Whether its weights are known to add up to something finite: not those of a flat one, or of a reader's function."""
+        named = isinstance(self.log_weight, partial) and self.log_weight.func in (_log_poisson, _log_negative_binomial)
+        return named or self.last is not None
+
     def highest(self, low: int, high: int) -> int:
         """A number of records from low to high that no other in the table outweighs; low itself if there is no table there."""
         at = low - self.first

@@ -114,26 +114,39 @@ class PooledCells:
 
     def at(self, alpha: Floats) -> "GivenShares":
         """What is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
-        points, place = self._points
-        laws, k = alpha.shape
         total = alpha @ self.possible.T
+        kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
         tilt = np.log((total + self._centres) / (self._centres + 1.0))
-        logs = _risen(alpha, points)[:, np.arange(k)[:, None], place]
+        of_total = _risen(alpha @ kinds.T, self._totals[0]), which.ravel()
+        return self._given(alpha, _risen(alpha, self._points[0]), of_total, tilt)
+
+    def with_shares(self, shares: Floats) -> "GivenShares":
+        """What is known given the shares themselves, which all groups have alike and in which all categories can occur: a row for each."""
+        (x, _), (n, _) = self._points, self._totals
+        tilt = np.broadcast_to(-np.log(self._centres + 1.0), (len(shares), len(self)))
+        of_total = np.broadcast_to(-gammaln(n + 1.0), (len(shares), 1, len(n))), np.zeros(len(self), dtype=np.int64)
+        return self._given(shares, np.log(shares)[..., None] * x - gammaln(x + 1.0), of_total, tilt)
+
+    def _given(self, alpha: Floats, of_count: Floats, of_total: tuple[Floats, Counts], tilt: Floats) -> "GivenShares":
+        """The groups under several laws: logarithms of what counts that differ are multiplied with, and totals divided by.
+
+        The second are given for some kinds of groups, with the kind of each group.
+        """
+        laws, k = alpha.shape
+        logs = of_count[:, np.arange(k)[:, None], self._points[1]]
         logs += self.log_likelihood
         logs -= tilt[:, :, None, None] * np.arange(self.width)
         peak = logs.max(axis=3)
         logs -= peak[..., None]
-        points, place = self._totals
-        kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
-        of_total = -_risen(alpha @ kinds.T, points)[:, which.ravel()[:, None], place]
-        of_total += tilt[:, :, None] * (points[place] - self.low.sum(axis=1)[:, None])
+        totals, place = self._totals
+        weight = -of_total[0][:, of_total[1][:, None], place]
+        weight += tilt[:, :, None] * (totals[place] - self.low.sum(axis=1)[:, None])
         if self._log_sizes is not None:
-            of_total += self._log_sizes[place]
-        best = of_total.max(axis=2)
+            weight += self._log_sizes[place]
+        best = weight.max(axis=2)
         terms = np.exp(logs, out=logs).reshape(laws * len(self), k, -1)
-        by_total = np.exp(of_total - best[:, :, None]).reshape(laws * len(self), -1)
-        again = np.tile(np.arange(len(self)), laws)
-        cells = self if laws == 1 else self.rows(again)
+        by_total = np.exp(weight - best[:, :, None]).reshape(laws * len(self), -1)
+        cells = self if laws == 1 else self.rows(np.tile(np.arange(len(self)), laws))
         return GivenShares(cells, np.repeat(alpha, len(self), axis=0), terms, by_total, (peak.sum(axis=2) + best).ravel())
 
 

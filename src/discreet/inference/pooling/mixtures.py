@@ -43,11 +43,12 @@ def some_laws(cells: PooledCells, laws: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, laws, step)]
 
 
-def log_evidences(cells: PooledCells, alpha: Floats) -> Floats:
-    """The log evidence of every group, a column each, given parameters, a row each."""
+def log_evidences(cells: PooledCells, alpha: Floats, *, shares: bool = False) -> Floats:
+    """The log evidence of every group, a column each, given parameters, a row each; or given the shares themselves."""
 
     def given(some: slice) -> Floats:
-        return cells.at(alpha[some]).log_evidence.reshape(-1, len(cells))
+        law = cells.with_shares(alpha[some]) if shares else cells.at(alpha[some])
+        return law.log_evidence.reshape(-1, len(cells))
 
     return np.concatenate(each_of(given, some_laws(cells, len(alpha)), cells.work))
 
