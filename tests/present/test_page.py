@@ -13,6 +13,7 @@ from scipy import stats
 
 import discreet as dc
 from discreet.arrays import Counts
+from discreet.present.page_rows import shares_of
 from discreet.record.release import is_table
 from discreet.sampling import SeededBits
 from tests.cli import support
@@ -142,12 +143,12 @@ def test_the_numbers_are_those_of_the_posterior(tmp_path: Path) -> None:
     assert 20 < max(float((line["x2"] or "").rstrip("%")) for line in drawn) <= 100
 
 
-def test_the_numbers_of_a_table_largest_first_and_without_what_cannot_occur(tmp_path: Path) -> None:
+def test_the_numbers_of_a_table_in_its_order_and_without_what_cannot_occur(tmp_path: Path) -> None:
     found = table()
     _, page = reported(found, tmp_path)
     figures = found.noise_aware().figures()
     means = [float(row[2].split()[0]) for row in page.rows if row[2] != "share"]
-    expected = [sorted(100.0 * figures.mean[found.cells.possible[:, c], c])[::-1] for c in range(3)]
+    expected = [100.0 * figures.mean[found.cells.possible[:, c], c] for c in range(3)]
     assert means == pytest.approx([mean for column in expected for mean in column], abs=0.1)
     assert len(means) == 5
 
@@ -173,14 +174,30 @@ def test_where_no_posterior_allows_for_the_noise_the_reported_one_stands_with_it
         assert (low, high) == pytest.approx([100.0 * law.ppf(q) for q in (0.025, 0.975)], abs=0.051)
 
 
+def test_of_two_categories_one_has_a_panel_and_the_other_a_sentence(tmp_path: Path) -> None:
+    """Where a cell cannot occur the two are not each other's rest, and both have one."""
+    prior, by = dc.Dirichlet.uniform(categories=["yes", "no"]), {"region": ["b", "a", "c"]}
+    found = dc.LatticeGeometric(prior, n=[50] * 3, epsilon=1, by=by).release([[10, 40], [20, 30], [5, 45]])
+    _, page = reported(found, tmp_path)
+    assert [row[0] for row in page.rows] == ["group", "b", "a", "c"]
+    assert "The share of “no” is what is left to 100 %" in "".join(page.texts)
+    mean = found.noise_aware().figures().mean
+    assert [float(row[2].split()[0]) for row in page.rows[1:]] == pytest.approx(list(100.0 * mean[:, 0]), abs=0.1)
+    ranked = shares_of(found, ranked=True).panels[0].rows
+    assert [row.mean for row in ranked] == sorted((row.mean for row in ranked), reverse=True)
+    cells = dc.LatticeGeometric(prior, n=[50] * 3, epsilon=1, by=by, impossible=[("a", "no")])
+    both = shares_of(cells.release([[10, 40], [50, 0], [5, 45]]))
+    assert ([panel.heading for panel in both.panels], both.rest) == (["yes", "no"], None)
+
+
 def test_of_many_groups_the_largest_and_the_smallest_are_shown_and_it_is_said(tmp_path: Path) -> None:
-    mechanism = dc.LatticeGeometric(dc.Beta(1, 1), n=[50] * 9, epsilon=1, by={"region": list(range(9))})
-    found = mechanism.release([[5 * i, 50 - 5 * i] for i in range(9)])
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n=[50] * 9, epsilon=1, by={"region": list(range(9))})
+    found = mechanism.release([[5 * i, 50 - 5 * i, 0] for i in range(9)])
     with lowered(PAGE_ROWS=4, PAGE_PANELS=1):
         _, page = reported(found, tmp_path)
     text = "".join(page.texts)
     assert "5 between these are not shown; they are in the record" in text
-    assert "1 more category is in the record" in text
+    assert "2 more categories are in the record" in text
     assert "are also those that chance has moved furthest" in text
     assert [len(row) for row in page.rows] == [4, 4, 4, 1, 4, 4]
     shown = [float(row[2].split()[0]) for row in page.rows if len(row) == 4 and row[2] != "share"]

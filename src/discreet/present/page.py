@@ -132,8 +132,12 @@ def _legend(found: "Release", shares: Shares, mass: str) -> str:
         )
     if shares.reason is not None:
         legend = f"Dots and dashed bars are means and {mass} intervals of the reported posterior."
+    if shares.rest is not None:
+        legend += f" The share of “{shares.rest}” is what is left to 100 %, and so are the ends of its interval."
+    if shares.ranked:
+        legend += " Groups with the largest share come first."
     if len(shares.panels) > 1:
-        legend += " Groups with the largest share come first. Each figure has a scale of its own, which begins at 0."
+        legend += " Each figure has a scale of its own, which begins at 0."
     return legend
 
 

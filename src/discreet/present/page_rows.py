@@ -75,6 +75,10 @@ class Shares:
     """The probability that there are no records (in a group), where shares are those of the records and their number is private."""
     caution: str | None = None
     """The warning where the prior moves shares out of the intervals of the noise; None elsewhere."""
+    rest: str | None = None
+    """The second of two categories, which has no panel: its shares are what is left to 100 %."""
+    ranked: bool = False
+    """Whether groups stand by their shares, and not in their order."""
     noise_reason: str | None = None
     """Why there are no intervals of the noise alone, where shares are those of the records."""
 
@@ -85,11 +89,18 @@ def cut(label: Any) -> str:
     return text if len(text) <= _LONGEST_ROW_LABEL else f"{text[:_LONGEST_ROW_LABEL]}…"
 
 
-def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[], Any] | None = None, group: int | None = None) -> Shares:
+def shares_of(
+    found: "Release",
+    how: HowRead = AS_RELEASED,
+    *,
+    read: Callable[[], Any] | None = None,
+    group: int | None = None,
+    ranked: bool = False,
+) -> Shares:
     """The numbers of a release: with intervals that allow for the noise if these can be computed, and else as reported.
 
     `read` gives the posterior of one variable, or the numbers of a table's cells, where these are not to be computed here. With the
-    position of a `group` they are the numbers of this group alone.
+    position of a `group` they are the numbers of this group alone; `ranked` groups stand by their shares, the largest first.
     """
     noise, figures, cells = NoiseIntervals.of(found, how), figures_of(found, how, read), found.cells
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
@@ -104,15 +115,13 @@ def shares_of(found: "Release", how: HowRead = AS_RELEASED, *, read: Callable[[]
         return known((_group_panel(cells, chosen, numbers),), size=figures.size)
     sizes = group_sizes(found, how) if figures.reason is None and len(cells.groups) <= limits.PAGE_ROWS else []
     rows = tuple(SizeRow(_group_label(cells, group), *size) for group, size in enumerate(sizes))
-    return known(_panels(cells, numbers), sizes=rows, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
+    return known(sizes=rows, ranked=ranked, **_panels(cells, numbers, ranked=ranked))
 
 
 def margin_shares(cells: "Cells", counts: Any, figures: CellFigures, how: HowRead) -> Shares:
     """The numbers of groups that were put together: those of each group that is left, in its order, or of one if there is none."""
     numbers = _Numbers(counts, figures.arrays, np.zeros(cells.shape), cells.possible, how.mass, NoiseIntervals(wanted=False))
-    if cells.groups.columns:
-        return Shares(_panels(cells, numbers, in_order=True), how, categories_left_out=max(0, len(cells.categories) - limits.PAGE_PANELS))
-    return Shares((_group_panel(cells, 0, numbers),), how)
+    return Shares(how=how, **_panels(cells, numbers)) if cells.groups.columns else Shares((_group_panel(cells, 0, numbers),), how)
 
 
 def _group_label(cells: "Cells", group: int) -> str:
@@ -125,15 +134,20 @@ def _group_panel(cells: "Cells", group: int, numbers: "_Numbers") -> Panel:
     return _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
 
 
-def _panels(cells: "Cells", numbers: "_Numbers", *, in_order: bool = False) -> tuple[Panel, ...]:
-    """A panel for each category, with a row for each group, and the same decimals in all of them, as a terminal shows them."""
-    labels = [_group_label(cells, group) for group in range(len(cells.groups))]
+def _panels(cells: "Cells", numbers: "_Numbers", *, ranked: bool = False) -> dict[str, Any]:
+    """A panel for each category, with a row for each group and the same decimals in all, and what is left out: the second of two."""
+    labels, k = [_group_label(cells, group) for group in range(len(cells.groups))], len(cells.categories)
+    is_two_sided = k == 2 and bool(cells.possible.all())
     panels = [
-        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=in_order)
-        for c, category in enumerate(cells.categories[: limits.PAGE_PANELS])
+        _panel(cut(category), labels, [(int(group), c) for group in np.flatnonzero(cells.possible[:, c])], numbers, in_order=not ranked)
+        for c, category in enumerate(cells.categories[: 1 if is_two_sided else limits.PAGE_PANELS])
     ]
     decimals = percent_decimals((row.low, row.high) for panel in panels for row in panel.rows)
-    return tuple(replace(panel, decimals=decimals) for panel in panels)
+    return {
+        "panels": tuple(replace(panel, decimals=decimals) for panel in panels),
+        "rest": cut(cells.categories[1]) if is_two_sided else None,
+        "categories_left_out": 0 if is_two_sided else max(0, k - limits.PAGE_PANELS),
+    }
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,11 @@ class ReadShares(ReadRequest):
     """All shares of a record, or those of one group."""
 
     group: int | None = asked(Kind(_group), form=Row(GROUPS_PART, "Show"))
+    order: str = asked(
+        Kind(lambda text, _: text),
+        form=Row(GROUPS_PART, "Groups stand", choices={"declared": "In their own order", "share": "By their share, the largest first"}),
+        default="declared",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

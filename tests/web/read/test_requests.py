@@ -135,6 +135,19 @@ def test_the_probability_of_a_threshold(server: Server) -> None:
     assert chance(in_a_group) in opened(server, released_once()).ask("above", of="2", within="2", threshold="40").words
 
 
+def test_groups_stand_in_their_order_or_by_their_shares(server: Server) -> None:
+    release = released_once()
+    means = release.noise_aware().figures().mean
+    reader = opened(server, release)
+    declared, ranked = (reader.ask("answer", order=order).shares() for order in ("declared", "share"))
+    for c in range(3):
+        place = slice(4 * c, 4 * c + 4)
+        assert [mean for _, mean, *_ in declared[place]] == pytest.approx(list(means[:, c]), abs=0.000501)
+        assert ranked[place] == sorted(declared[place], key=lambda row: -row[1])
+    assert declared != ranked
+    assert "Groups with the largest share come first" not in reader.ask("answer").words
+
+
 def released_once() -> dc.Release[Counts]:
     """Noisy counts that are always the same."""
     raw = COUNTS + np.array([[1, -1, 0], [0, 2, -2], [0, 0, 0], [-1, 0, 1]])

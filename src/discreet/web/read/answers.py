@@ -61,7 +61,7 @@ def _asked_of(asked: AnyQuestion, opened: Opened, tell: "Progress") -> Any:
     return posterior.records if asked.how.of_records else posterior
 
 
-def shares(asked: AnyQuestion, opened: Opened, tell: "Progress", group: int | None = None) -> "Shares":
+def shares(asked: AnyQuestion, opened: Opened, tell: "Progress", group: int | None = None, *, ranked: bool = False) -> "Shares":
     """Means and intervals of all shares, or of those in one group."""
     release = asked.record.release
     posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
@@ -73,13 +73,13 @@ def shares(asked: AnyQuestion, opened: Opened, tell: "Progress", group: int | No
             (asked.key, asked.asked.prior, asked.mass, asked.asked.about), lambda: CellFigures.of(posterior(), asked.how)
         )
 
-    return shares_of(release, asked.how, read=figures, group=group)
+    return shares_of(release, asked.how, read=figures, group=group, ranked=ranked)
 
 
 def answer(asked: ReadQuestion[ReadShares], opened: Opened, tell: "Progress") -> Html:
     """The figure and the table of all shares, or of those in one group."""
     release, group = asked.record.release, asked.asked.group
-    found = shares(asked, opened, tell, group)
+    found = shares(asked, opened, tell, group, ranked=asked.asked.order == "share")
     ways = same("read-answer", *_answer_ways(asked, found, group))
     said = f"Intervals of {100.0 * asked.mass:g} % are shown."
     status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
