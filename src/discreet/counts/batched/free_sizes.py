@@ -16,10 +16,9 @@ from discreet.betas.planes import BetaPlanes
 from discreet.betas.search import matched_logits
 from discreet.counts.batched.arrays import GroupSummaries, Table, precision
 from discreet.counts.batched.sums import FreeTotals, Rests
-from discreet.counts.batched.tilts import check_transforms, check_widths
-from discreet.counts.batched.windows import ranges, windows
+from discreet.counts.batched.tilts import batched_windows, check_transforms
 from discreet.errors import TooLargeError
-from discreet.numerics.products import HELD, batches
+from discreet.numerics.products import HELD
 from discreet.numerics.tails import even_windows
 from discreet.numerics.transforms import rounding
 
@@ -80,16 +79,12 @@ def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: fl
 
     No total is above `most`.
     """
-    low, high = ranges(table.cells, tilt, depth)
-    check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, _ARRAYS * low.shape[1]):
-        part = table.rows(rows)
-        laws = windows(part.cells, tilt[rows], low[rows], high[rows], depth)
+    for rows, laws in batched_windows(table.cells, tilt, depth, _ARRAYS):
         fall = table.cells.slope - tilt[rows]
         least = float(fall.min())
         found = FreeTotals.of(laws, least if least > _ALIKE * float(fall.max()) else fall, depth)
-        check_transforms(low.shape[1], found.transforms.length)
-        yield _weighted(rows, part, found, tilt[rows], log_weight, most)
+        check_transforms(laws.low.shape[1], found.transforms.length)
+        yield _weighted(rows, table.rows(rows), found, tilt[rows], log_weight, most)
 
 
 def _weighted(rows: NDArray[np.int64], part: Table, found: FreeTotals, tilt: Floats, log_weight: LogWeight, most: int) -> WeightedTotals:

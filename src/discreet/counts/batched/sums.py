@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.tilts import balanced_tilts, check_widths
-from discreet.counts.batched.windows import GroupCells, Windows, ranges, windows
+from discreet.counts.batched.tilts import balanced_tilts, batched_windows
+from discreet.counts.batched.windows import GroupCells, Windows
 from discreet.counts.runs import Run
 from discreet.errors import TooLargeError
-from discreet.numerics.products import batches
 from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra
 
 _TOTAL_RATES = np.geomspace(0.02, 0.9, 8)
@@ -124,10 +123,7 @@ def laws_of_sizes(
     With `only`, which has a row for each group, the laws of the cells in it.
     """
     tilt = balanced_tilts(cells, sizes)
-    low, high = ranges(cells, tilt, depth)
-    check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
-        found = windows(cells.rows(rows), tilt[rows], low[rows], high[rows], depth)
+    for rows, found in batched_windows(cells, tilt, depth):
         yield rows, fixed_totals(found, sizes[rows], cells.slope, depth, None if only is None else only[rows])
 
 

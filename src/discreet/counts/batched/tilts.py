@@ -3,13 +3,14 @@
 A tilt need only be right to a part of the spread of the total, so it is found on coarse windows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.windows import GroupCells, ranges, windows
+from discreet.counts.batched.windows import GroupCells, Windows, ranges, windows
 from discreet.errors import TooLargeError
 from discreet.numerics.products import batches
 from discreet.numerics.tilts import CLOSE, balancing_tilts
@@ -30,13 +31,21 @@ LogSlope = Callable[[Floats, Counts], tuple[Floats, Floats]]
 def total_moments(cells: GroupCells, tilt: Floats) -> tuple[Floats, Floats]:
     """The mean and the variance of the total of each group under its tilt."""
     mean, variance = np.empty(len(cells)), np.empty(len(cells))
-    low, high = ranges(cells, tilt, _COARSE)
-    check_widths(high - low)
-    for rows in batches((high - low).max(axis=1) + 1, low.shape[1]):
-        found = windows(cells.rows(rows), tilt[rows], low[rows], high[rows], _COARSE)
+    for rows, found in batched_windows(cells, tilt, _COARSE):
         first, second = found.moments
         mean[rows], variance[rows] = first.sum(axis=1), second.sum(axis=1)
     return mean, variance
+
+
+def batched_windows(cells: GroupCells, tilt: Floats, depth: float, arrays: int = 1) -> Iterator[tuple[NDArray[np.int64], Windows]]:
+    """The tilted laws of all groups in batches of similar width, with indices of groups; so many arrays of a batch are worked on together.
+
+    Raises TooLargeError for noise and priors under which a count has more likely values than are held.
+    """
+    low, high = ranges(cells, tilt, depth)
+    check_widths(high - low)
+    for rows in batches((high - low).max(axis=1) + 1, arrays * low.shape[1]):
+        yield rows, windows(cells.rows(rows), tilt[rows], low[rows], high[rows], depth)
 
 
 def check_widths(widths: Counts) -> None:

@@ -3,7 +3,7 @@
 Where the sizes of groups are public, or nothing is, groups are independent: what all releases say about one is a matter of its own rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome
 from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.cells import Cells
-from discreet.model.dirichlet import Dirichlet, Prior
+from discreet.model.dirichlet import Prior
 from discreet.record.release import Release
 from discreet.text import listed
 
@@ -64,22 +64,19 @@ class CombinedTable(TablePosterior):
         return self.releases[0].cells
 
     def _posterior(self, position: int) -> NoiseAware:
-        possible, group = self.cells.possible[position], self.by[position]
-        if int(possible.sum()) < 2:
-            raise InvalidInputError(f"in group {group!r} there is nothing to infer: fewer than two of its categories can occur")
-        outcomes, priors = [], []
+        possible, outcomes, priors = self.cells.possible[position], [], []
+        impossible: tuple[Hashable, ...] = ()
         for release in self.releases:
             mechanism = release.mechanism
             assert isinstance(mechanism, LatticeGeometric)  # noqa: S101
-            own = _possible_part(dict(mechanism.priors).get(group, mechanism.prior), possible.tolist())
+            own, impossible = self._possible_prior(position, dict(mechanism.priors).get(self.by[position], mechanism.prior))
             size = None if release.sizes is None else release.sizes[position]
             priors.append(own)
             alone = LatticeGeometric(own, size or None, mechanism.epsilon)
             outcomes.append(Outcome(alone, tuple(release.raw[position][possible].tolist()), size))
-        given = None if self.prior is None else _possible_part(agreed_prior([self.releases[0].prior], self.prior), possible.tolist())
-        found = self.read(position, agreed_prior(priors, given), outcomes)
-        impossible = tuple(category for category, can in zip(self.categories, possible.tolist(), strict=True) if not can)
-        return found if not impossible else replace(found, impossible=impossible)
+        prior = None if self.prior is None else agreed_prior([self.releases[0].prior], self.prior)
+        given = None if prior is None else self._possible_prior(position, prior)[0]
+        return replace(self.read(position, agreed_prior(priors, given), outcomes), impossible=impossible)
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -96,11 +93,3 @@ class CombinedTable(TablePosterior):
 
     def __repr__(self) -> str:
         return f"CombinedTable({len(self):,} groups by {len(self.categories)} categories, {len(self.releases)} releases, {self.by!r})"
-
-
-def _possible_part(prior: Prior, possible: list[bool]) -> Prior:
-    """The prior of the categories that can occur."""
-    if all(possible):
-        return prior
-    kept = [i for i, can in enumerate(possible) if can]
-    return Dirichlet([prior.exact[i] for i in kept], [prior.categories[i] for i in kept])

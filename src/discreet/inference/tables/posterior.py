@@ -255,20 +255,8 @@ class ReleasedTable(TablePosterior):
         )
 
     def _posterior(self, position: int) -> NoiseAware:
-        prior, possible = self.priors.get(position, self.prior), self._possible[position].tolist()
-        allowed = [category for category, can in zip(self.categories, possible, strict=True) if can]
-        group, seed = self.by[position], seed_of(self._seed, position)
-        if not allowed:
-            raise InvalidInputError(f"nothing can occur in group {group!r}: all of its categories are declared impossible")
-        if len(allowed) == 1:
-            raise InvalidInputError(
-                f"in group {group!r} nothing but {allowed[0]!r} can occur: its probability is 1; size[group] has its size"
-            )
-        if all(possible):
-            return NoiseAware(prior, *self._counts(position, prior), seed=seed)
-        restricted = Dirichlet(self._concentrations(position), allowed)
-        impossible = tuple(category for category, can in zip(self.categories, possible, strict=True) if not can)
-        return NoiseAware(restricted, *self._counts(position, restricted), impossible, seed)
+        prior, impossible = self._possible_prior(position, self.priors.get(position, self.prior))
+        return NoiseAware(prior, *self._counts(position, prior), impossible, seed_of(self._seed, position))
 
     def _counts(self, position: int, prior: Prior) -> tuple[int | None, CountLaw]:
         """The size of a group with two or more possible categories, if it is known, and the law of its true counts."""

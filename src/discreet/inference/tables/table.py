@@ -39,6 +39,7 @@ from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, contrast_of_draws, weights_of
 from discreet.inference.tables.sums import TableCountsPosterior
 from discreet.model.cells import Cells, GroupLook, Groups
+from discreet.model.dirichlet import Dirichlet, Prior
 from discreet.text import html_table
 from discreet.validation import Number, category_index, check_records, check_share
 
@@ -149,6 +150,21 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
     def _latent(self) -> LatentTable:
         """All true counts, for draws and sums."""
         return LatentTable(self.cells.possible, self._parameters, self._law, self._tie if self.tied else None)
+
+    def _possible_prior(self, position: int, prior: Prior) -> tuple[Prior, tuple[Hashable, ...]]:
+        """The prior of the categories that can occur in a group, and those that cannot; refused where there is nothing to infer."""
+        possible, group = self.cells.possible[position].tolist(), self.by[position]
+        kept = [i for i, can in enumerate(possible) if can]
+        if not kept:
+            raise InvalidInputError(f"nothing can occur in group {group!r}: all of its categories are declared impossible")
+        if len(kept) == 1:
+            raise InvalidInputError(
+                f"in group {group!r} nothing but {self.categories[kept[0]]!r} can occur: its probability is 1; size[group] has its size"
+            )
+        if all(possible):
+            return prior, ()
+        impossible = tuple(category for category, can in zip(self.categories, possible, strict=True) if not can)
+        return Dirichlet([prior.exact[i] for i in kept], [self.categories[i] for i in kept]), impossible
 
     def _occurring(self) -> NDArray[np.int64]:
         return np.asarray(self.cells.possible.sum(axis=1))
