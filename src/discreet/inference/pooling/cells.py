@@ -1,4 +1,4 @@
-"""Noisy counts of groups whose shares have one Dirichlet prior: evidence and laws given its parameters (docs/proofs/inference.md).
+"""Noisy counts of groups whose shares have one Dirichlet prior: evidence and laws given its parameters (docs/howto/pooling.md).
 
 What the noise says about a count does not depend on these parameters: its windows are made once. Parameters a enter by (a)_x/x! for each
 count and by n!/(A)_n for the total. All sums have positive terms alone, so nothing cancels. Groups are on the first axis, cells on the
