@@ -1,5 +1,6 @@
 import discreet.record.table_release as _former
 
+from . import noise as noise
 from .analysis.audit import audit as audit
 from .analysis.composition import Accountant as Accountant
 from .analysis.error_laws import error_law as error_law
@@ -32,6 +33,7 @@ from .errors import TooLargeError as TooLargeError
 from .inference.capabilities import Capabilities as Capabilities
 from .inference.capabilities import capabilities as capabilities
 from .inference.noise_aware import NoiseAware as NoiseAware
+from .inference.observed import observed as observed
 from .inference.pooling.evidence import bayes_factor as bayes_factor
 from .inference.quantities import Contrast as Contrast
 from .inference.several.chains import CombinedDraws as CombinedDraws

@@ -35,6 +35,7 @@ class _AroundNoisy:
     noise: TailedNoise
     z: int
     curvature: float = 0.0
+    first: int = 0
 
     @property
     def bends(self) -> tuple[float, ...]:

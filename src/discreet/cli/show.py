@@ -119,6 +119,8 @@ def _check(found: "Release", record: str) -> str:
     """How to have the promise checked, as something to type."""
     from discreet.inference.capabilities import capabilities
 
+    if found.mechanism._publisher is not None:
+        return "discreet did not draw these counts, and cannot tell whether their publisher keeps what is promised"
     if not capabilities(found.mechanism).privacy_loss:
         return "the privacy loss of this mechanism cannot be computed at this size: the promise rests on what it says above"
     return f"discreet verify {'RECORD' if record == STANDARD_INPUT else quote(record)} computes what this mechanism gives away"

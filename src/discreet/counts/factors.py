@@ -27,6 +27,11 @@ class Observation(Protocol):
         ...
 
     @property
+    def first(self) -> int:
+        """The least count that has a likelihood."""
+        ...
+
+    @property
     def curvature(self) -> float:
         """About how much the slope of the log likelihood changes from one count to the next, a few counts away from its bends."""
         ...
@@ -81,6 +86,7 @@ class Noisy:
     noise: Noise
     z: int
     curvature: float = 0.0
+    first: int = 0
 
     @property
     def bends(self) -> tuple[float, ...]:
@@ -111,6 +117,11 @@ class Count:
     def bends(self) -> tuple[float, ...]:
         """The places where the log likelihoods of what was observed may bend."""
         return tuple(bend for one in self.observed for bend in one.bends)
+
+    @property
+    def first(self) -> int:
+        """The least count that all of what was observed leaves possible."""
+        return max((one.first for one in self.observed), default=0)
 
     @property
     def curvature(self) -> float:

@@ -122,11 +122,12 @@ class _Nodes:
         self.shift = self.x - parts.references[self.owner]
         self.width = np.append(np.diff(self.x), 1.0)
         self.width[self.last] = 1.0
-        likelihood = [count.log_likelihood(np.append(x, x[-1] + 1.0)) for count, x in zip(parts.counts, places, strict=True)]
+        ended = [end for _, end in ends]
+        likelihood = [_likelihoods(count, x, last=end) for count, x, end in zip(parts.counts, places, ended, strict=True)]
         self.at_end = np.array([one[-2] for one in likelihood])
         self.falls = self.at_end - np.array([one[-1] for one in likelihood])
         """How fast the log likelihood falls from the last node on."""
-        self.ended = np.array([ended for _, ended in ends])
+        self.ended = np.array(ended)
         """Whether that is the last possible count."""
         a, x = parts.a[self.owner], self.x
         rises = [log_rising(float(b), y, float(r)) for b, y, r in zip(parts.a, places, parts.references, strict=True)]
@@ -196,12 +197,20 @@ class _Nodes:
         return np.where(self.ended, height, np.minimum(series, whole)), np.where(self.ended, 0.0, beyond)
 
 
+def _likelihoods(count: Count, x: Floats, *, last: bool) -> Floats:
+    """Log likelihoods at nodes and one count after, where nothing bends if the last node is the last possible count."""
+    return np.append(found := count.log_likelihood(x), found[-1:] if last else count.log_likelihood(x[-1:] + 1.0))
+
+
 def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
     """Return the end of a part's nodes, beyond all that is likely or at its last possible count; and whether it is that."""
     far = float(_LAST_TOTAL if root.last is None else root.last)
+    start = max(float(count.first), *count.bends, 0.0)
+    if start > far:
+        start = float(count.first)
     if root.first == root.last:
-        return far, True
-    start = max(0.0, *count.bends, 0.0)
+        cut = start < far and np.isneginf(count.log_likelihood(np.array([far]))[0])
+        return _last_possible(count, start, far) if cut else far, True
     x = start + np.concatenate([[0.0], _DOUBLED])
     logs = count.log_likelihood(x)
     possible = int(np.isfinite(logs).sum())
@@ -211,7 +220,8 @@ def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
     if not low.size:
         return min(far, float(limits.RAW_OUTCOME)), root.last is not None
     near = x[low[0]]
-    slope = float(-np.diff(count.log_likelihood(np.array([near, near + 1.0])))[0])
+    with np.errstate(invalid="ignore"):
+        slope = float(-np.diff(count.log_likelihood(np.array([near, near + 1.0])))[0])
     if slope == 0.0:  # the next float above `near` is more than 1 away
         raise TooLargeError("the noise is so wide that likely counts are beyond 2**53: a larger epsilon has less noise")
     end = near + 4.0 * a / slope if np.isfinite(slope) else near
@@ -228,9 +238,12 @@ def _last_possible(count: Count, low: float, high: float) -> float:
 
 def _places(a: float, count: Count, end: float) -> Floats:
     """Nodes from 0 to the end, closer together near 0 and near bends, and where the factor bends by itself."""
-    centres = np.array([0.0, *(bend for bend in count.bends if 0.0 < bend < end), end])[:, None]
+    first = float(count.first)
+    if first > end:
+        raise InvalidInputError(f"a count is at least {first:,.0f}, and there are fewer records: look at n, size_prior and steps")
+    centres = np.array([first, *(bend for bend in count.bends if first < bend < end), end])[:, None]
     steps = _STEPS[: int(np.searchsorted(_STEPS, end)) + 1]
-    x = np.unique(np.clip(np.concatenate([centres + steps, centres - steps]), 0.0, end))
+    x = np.unique(np.clip(np.concatenate([centres + steps, centres - steps]), first, end))
     curvature = max(a - 1.0, 0.0) / ((a + x[:-1]) * (1.0 + x[:-1])) + count.curvature
     if (_SAG * curvature * np.diff(x) ** 2 <= 1.0).all():
         return x
@@ -334,6 +347,8 @@ def reach_of(parts: Parts, whole: Count, root: SizePrior, tail: float = TAIL) ->
     `whole` is the count that the parts add up to, with what was observed of it; `root` is its weight.
     """
     nodes = _Nodes(parts, root)
+    if root.last is None and nodes.ended.all():  # all counts have a last value, and so has their total
+        root = replace(root, last=int(nodes.x[nodes.last].sum()))
     log_total = _log_total(parts, whole, root)
     fixed = root.first == root.last
     ladder, bounds, best = (_balanced if fixed else partial(_climbed, tail=tail))(nodes, root, log_total)
@@ -476,10 +491,11 @@ def _windows(
         left_below += np.exp(np.minimum((below[near] + peaks[near, None]).min(axis=0), 600.0))
         left_above += np.exp(np.minimum((above[near] + peaks[near, None]).min(axis=0), 600.0))
     windows, left = [], 0.0
-    for first, end in zip(nodes.first, nodes.last + 1, strict=True):
+    for first, end, ended in zip(nodes.first, nodes.last + 1, nodes.ended, strict=True):
         before, onward = left_below[first:end], np.append(left_above[first:end], 0.0)
         low, high = (int(place) for place in between(np.append(before[1:], np.inf), onward[:-1], tail))
         left += float(before[low] + onward[high + 1])
-        top = float(nodes.x[first + high + 1]) - 1.0 if first + high + 1 < end else float(last)
+        inside = first + high + 1 < end
+        top = float(nodes.x[first + high + 1]) - 1.0 if inside else float(nodes.x[end - 1] if ended else last)
         windows.append((int(nodes.x[first + low]), int(min(top, last))))
     return windows, best + float(np.log(left)) if left > 0.0 else -np.inf

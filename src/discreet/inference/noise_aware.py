@@ -55,7 +55,7 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
     mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
-    sizes = size_prior_of("flat" if size_prior is None else size_prior)
+    sizes = size_prior_of(mechanism._size_prior if size_prior is None else size_prior)
     counts = counts_of_same_records(reader, release.n, [Outcome(mechanism, release.raw, release.n)], sizes, progress)
     return NoiseAware(reader, release.n, counts, seed=seed_of_outcome(mechanism, release.raw))
 

@@ -119,6 +119,16 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
             object.__setattr__(self, "report", self._own_report())
 
     @property
+    def _size_prior(self) -> str:
+        """What readers believe about a private number of records, unless they say otherwise."""
+        return "flat"
+
+    @property
+    def _publisher(self) -> str | None:
+        """Whose promise holds for its outcomes, in words, if they were not drawn by discreet."""
+        return None
+
+    @property
     def k(self) -> int:
         """Number of categories."""
         return self.prior.k

@@ -6,13 +6,14 @@ Counts are integers, so `⌊x + Lap(b)⌋ = x + ⌊Lap(b)⌋`, and the noise is 
 
 from abc import abstractmethod
 from fractions import Fraction
-from math import exp, log
+from math import exp, expm1, log
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from attrs import define, field, frozen
 
 from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, LossAtoms
@@ -44,6 +45,18 @@ class LaplaceNoise(IndependentNoise):
     def slope(self) -> float:
         """1/b."""
         return float(1 / self.scale)
+
+    @property
+    def kernel(self) -> Kernel:
+        """Of noise that is rounded to the nearest whole number; that of the floor is the same up to where its middle lies."""
+        b = float(self.scale)
+        line = 0.5 / b + log(-expm1(-1.0 / b)) - log(2.0)
+        return Kernel(self.slope, 0.0, log(-expm1(-0.5 / b)) - line if self.rounding == "nearest" else 0.0)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is symmetric."""
+        return self.rounding == "nearest"
 
     @property
     def offset(self) -> float:

@@ -40,6 +40,11 @@ class CellNoise(ABC):
         return 0.0
 
     @property
+    def is_kernel(self) -> bool:
+        """Whether the kernel is all that an outcome says; otherwise `observation` says it, and groups are read one at a time."""
+        return True
+
+    @property
     def kernel(self) -> Kernel:
         """The log likelihood in the form that sums over many groups take, up to a constant."""
         return Kernel(self.slope)

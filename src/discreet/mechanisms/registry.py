@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import isabstract
 from typing import Any
 
-from attrs import NOTHING, evolve, fields
+from attrs import NOTHING, evolve, fields, fields_dict
 
 from discreet import limits
 from discreet.catalogue import built_in
@@ -20,12 +20,15 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.observed import Observed
 from discreet.mechanisms.own_classes import is_built_in, names_of
 from discreet.model.dirichlet import Prior
 from discreet.validation import Number, shown
 
 MECHANISMS: tuple[type[Mechanism], ...] = tuple(getattr(import_module(module), name) for name, module in built_in().items())
 """The built-in mechanisms that release."""
+READ_ALONE: tuple[type[Mechanism], ...] = (Observed,)
+"""Those of records whose counts others drew."""
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
 _WRAPPED_TITLE = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
@@ -102,7 +105,12 @@ def _made(cls: type[Mechanism], prior: Prior, n: int | Sequence[int] | None, eps
     for name, option in allowed.items():
         if option.default is NOTHING and name not in options:
             raise InvalidInputError(f"{cls.__name__} needs the option {name!r}")
-    return cls(prior, n, epsilon, **options)
+    return cls(prior, n, epsilon, **options) if _takes_epsilon(cls) else cls(prior, n, **options)
+
+
+def _takes_epsilon(cls: type[Mechanism]) -> bool:
+    """Whether a mechanism has an ε: counts that others published have none that is known here."""
+    return bool(fields_dict(cls)["epsilon"].init)
 
 
 # --- from a description -------------------------------------------------------------------------------------------------
@@ -121,11 +129,11 @@ def rebuilt(
         cls = next((cls for cls in reversed([*_classes()]) if cls.__name__ == name), None)
         if cls is None:
             raise InvalidInputError(f"no mechanism is called {shown(name)!r}")
-        if "epsilon" not in options:
+        if "epsilon" not in options and _takes_epsilon(cls):
             raise InvalidInputError(f"the parameters of {name} must have epsilon")
         if options.keys() & set(cls._layout):
             raise InvalidInputError(f"how a table is laid out ({', '.join(cls._layout)}) is not among its parameters")
-        return _made(cls, prior, n, options.pop("epsilon"), {**options, **(layout or {})})
+        return _made(cls, prior, n, options.pop("epsilon", None), {**options, **(layout or {})})
     if set(options) != set(wrapped):
         raise InvalidInputError(f"the parameters of {name} must be {', '.join(wrapped)}")
     inside = rebuilt(options["mechanism"], options["options"], prior, n, layout)

@@ -139,8 +139,8 @@ class Tabled(Mechanism[Drawn]):
         """Whether this is a raw outcome of some dataset."""
         return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw), keeps_totals=self._keeps_totals)
 
-    def _alone(self, prior: Prior, n: int) -> "Tabled[tuple[int, ...]]":
-        """The mechanism of one group with a public number of records, as one variable."""
+    def _alone(self, prior: Prior, n: int | None) -> "Tabled[tuple[int, ...]]":
+        """The mechanism of one group with a public number of records, or a private one, as one variable."""
         layout: dict[str, Any] = {"by": None, "impossible": (), "shares": None, "priors": (), "report": None}
         alone: Any = evolve(self, prior=prior, n=n, **layout)
         return cast("Tabled[tuple[int, ...]]", alone)

@@ -72,8 +72,11 @@ def heading(found: "Release", *more: Html) -> Html:
     guarantee = found.guarantee
     many = "a number of " if found.n is None else f"{found.n:,} "
     kept = " that is itself private" if found.n is None else ""
+    others = found.mechanism._publisher
     promised = "without any privacy guarantee" if guarantee.basis == "none" else f"each protected by {guarantee.everyone}"
     kicker = "Results without privacy protection" if guarantee.basis == "none" else "Results published with differential privacy"
+    if others is not None:
+        promised, kicker = f"from noisy counts published by {others}", "Results that others published"
     lead = element("p", f"Estimated from {many}{guarantee.unit}s{kept}, {promised}.", class_="lead")
     return element("header", element("p", kicker, class_="kicker"), element("h1", isolated(_title(found))), lead, *more)
 

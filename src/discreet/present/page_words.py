@@ -107,7 +107,10 @@ def promise(found: "Release", read: str = "this page") -> Html:
     guarantee = found.guarantee
     lines = words([line for line in promise_lines(found, computed=False) if line[0] != "Mechanism"])
     if guarantee.basis == "none":
+        others = found.mechanism._publisher
         warning = "Nothing is promised: the numbers may tell what single records say."
+        if others is not None:
+            warning = f"Others published these counts: whatever is promised is promised by {others}, and discreet promises nothing."
         return section("What is promised", element("p", warning, class_="warn"), lines)
     during = "" if guarantee.period is None else f" in one {guarantee.period.every}"
     noise = f"Random noise was added to the counts, which limits what can be learnt about any single {guarantee.unit}{during}."

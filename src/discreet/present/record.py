@@ -93,6 +93,7 @@ def record_fields(found: "Release", how: HowRead = AS_RELEASED) -> dict[str, Any
         "mechanism": found.mechanism.title,
         "n": found.n,
         "guarantee": guarantee_fields(found.guarantee),
+        **({} if found.mechanism._publisher is None else {"promised_by": found.mechanism._publisher}),
         "verified": {"proof": True, "computation": False, "none": None}[found.guarantee.basis],
         "mass": how.mass,
         "reader_prior": None if how.reader is None else how.reader.concentration.tolist(),
@@ -123,7 +124,7 @@ def promise_lines(found: "Release", *, computed: bool) -> Lines:
     """Return the lines about a release's promise, what that protects and what is public, in words."""
     claimed = "" if computed or found.guarantee.basis != "computation" else "not verified; the record claims "
     return [
-        ("Promise", f"{claimed}{promise(found.guarantee)}"),
+        ("Promise", f"{claimed}{promise(found.guarantee)}" if found.mechanism._publisher is None else found.promise),
         ("Protected", f"{'if that is so, ' if claimed else ''}{_protected(found)}"),
         *_period_lines(found),
         ("Public", _public(found)),
@@ -146,7 +147,7 @@ def _period_lines(found: "Release") -> Lines:
 def _protected(found: "Release") -> str:
     """Describe what nobody can tell from a release, and what they can. In a table, also whether the group is told."""
     if found.guarantee.basis == "none":
-        return "nothing"
+        return "nothing" if found.mechanism._publisher is None else "what its publisher says"
     kept, columns = found.guarantee.neighbours.columns, listed(found.by.columns)
     person = found.guarantee.unit == "person"
     whose, presence = ("their", "that they took part") if person else ("its", "that it is in the data")

@@ -22,7 +22,7 @@ from attrs import frozen
 
 from discreet import limits
 from discreet.arrays import Counts
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.model.cells import Groups, groups_in
 from discreet.record.json import check_fields, fields_of, is_table, parsed, read_integer, read_label, read_prior, written_label
 from discreet.record.new_files import is_moved, written_beside
@@ -169,6 +169,8 @@ def parquet_writer(release: "Release") -> Callable[[BinaryIO], None]:
     arrays = [_encoded(labels) for labels in groups.labels]
     labels = _label_columns(groups, arrays, categories)
     described = [{"column": name, "type": kind, "labels": len(values)} for name, (kind, values) in zip(groups.columns, arrays, strict=True)]
+    if release.sizes is not None and (np.asarray(release.raw).sum(axis=1) != np.array(release.sizes)).any():
+        raise RefusedError("a Parquet file has public sizes as sums of cells, which noise changed here; write it with to_json")
     n = _SIZES if release.sizes is not None else release.n
     text = json.dumps(header(release.mechanism, release.guarantee, n, described, release.about), allow_nan=False)
     schema = _schema([column.name for column in labels], [column.values.type for column in labels], groups.columns)

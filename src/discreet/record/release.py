@@ -109,6 +109,14 @@ class Release(Generic[Drawn]):
         return self.mechanism.parameters
 
     @property
+    def promise(self) -> str:
+        """What is promised, in words, and by whom if discreet did not draw it."""
+        publisher = self.mechanism._publisher
+        if publisher is None:
+            return str(self.guarantee)
+        return f"whatever is promised is promised by {publisher}; discreet promises nothing"
+
+    @property
     def reported(self) -> Dirichlet | Beta:
         """The released member of the family, Dir(a + counts): the papers' object. It takes the noisy counts at face value.
 
@@ -245,7 +253,7 @@ class Release(Generic[Drawn]):
     def __repr__(self) -> str:
         more = ", ..." if len(self.counts) > _SHOWN_COUNTS else ""
         counts = "" if self.by.columns else f", counts=({', '.join(map(str, self.counts[:_SHOWN_COUNTS]))}{more})"
-        return f"Release({self._summary}{counts}, {self.guarantee})"
+        return f"Release({self._summary}{counts}, {self.promise})"
 
     @property
     def _summary(self) -> str:
@@ -257,7 +265,7 @@ class Release(Generic[Drawn]):
             means = self.reported.mean()
             shares = [means, 1.0 - means] if isinstance(means, float) else means.tolist()
             rows = [[*row] for row in zip(self.prior.categories, self.counts, (f"{share:.4g}" for share in shares), strict=True)]
-            return html_table(f"{self._summary}: {self.guarantee}", ("category", "reported count", "reported mean"), rows)
+            return html_table(f"{self._summary}: {self.promise}", ("category", "reported count", "reported mean"), rows)
         groups, categories = self.by, self.prior.categories
         cut = len(categories) > _SHOWN_CATEGORIES
         headings = [", ".join(groups.columns), *map(str, categories[:_SHOWN_CATEGORIES]), *["..."] * cut]
@@ -267,7 +275,7 @@ class Release(Generic[Drawn]):
         ]
         if len(groups) > _SHOWN_GROUPS:
             rows.append([f"{len(groups) - _SHOWN_GROUPS:,} more", *[""] * (len(headings) - 1)])
-        return html_table(f"{self._summary}, reported counts: {self.guarantee}", headings, rows)
+        return html_table(f"{self._summary}, reported counts: {self.promise}", headings, rows)
 
     def plot(
         self, ax: "Axes | None" = None, mass: float = 0.95, *, variable: str | None = None, prior: Any = None, **look: "Unpack[GroupLook]"

@@ -111,12 +111,17 @@ def table_of(
     top: Counts,
     sizes: Counts | None = None,
     shares: Floats | None = None,
+    *,
+    clipped: bool = True,
 ) -> Table:
-    """The rows of a table; `top` is the largest possible count of each group's cells."""
+    """The rows of a table; `top` is the largest possible count of each group's cells.
+
+    Noisy counts are `clipped` to possible ones unless how far they are beyond says something.
+    """
     groups, k = z.shape
     allowed = np.ones((groups, k), dtype=np.bool_) if possible is None else np.asarray(possible, dtype=np.bool_)
     highest = np.where(allowed, top[:, None], 0)
-    centres = z if noise.curvature else np.clip(z, 0, highest)
+    centres = np.clip(z, 0, highest) if clipped and not (noise.curvature or noise.peak) else z
     share = np.ones(1) if shares is None else shares
     size = np.zeros(groups, dtype=np.int64) if sizes is None else sizes
     keys = [*centres.T, *([] if sizes is None else [sizes]), *([] if possible is None else allowed.T.astype(np.int64))]

@@ -13,7 +13,7 @@ from discreet.inference.reader_priors import agreed_prior
 from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome
-from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.mechanisms.tabled import Tabled
 from discreet.model.cells import Cells
 from discreet.model.dirichlet import Prior
 from discreet.record.release import Release
@@ -30,8 +30,8 @@ def combined_table(releases: Sequence[Release], prior: Prior | None, same_data: 
     """
     first = releases[0]
     for release in releases:
-        if not isinstance(release.mechanism, LatticeGeometric):
-            raise RefusedError(f"tables of LatticeGeometric are combined, not of {release.mechanism.title}")
+        if not isinstance(release.mechanism, Tabled):
+            raise RefusedError(f"tables with noise on every cell are combined, not those of {release.mechanism.title}")
         if not release.cells.fits(first.cells):
             raise InvalidInputError(
                 "tables with different groups or impossible cells are not combined: one has groups by "
@@ -68,11 +68,11 @@ class CombinedTable(TablePosterior):
         impossible: tuple[Hashable, ...] = ()
         for release in self.releases:
             mechanism = release.mechanism
-            assert isinstance(mechanism, LatticeGeometric)  # noqa: S101
+            assert isinstance(mechanism, Tabled)  # noqa: S101
             own, impossible = self._possible_prior(position, dict(mechanism.priors).get(self.by[position], mechanism.prior))
             size = None if release.sizes is None else release.sizes[position]
             priors.append(own)
-            alone = LatticeGeometric(own, size or None, mechanism.epsilon)
+            alone = mechanism._alone(own, size or None)
             outcomes.append(Outcome(alone, tuple(release.raw[position][possible].tolist()), size))
         prior = None if self.prior is None else agreed_prior([self.releases[0].prior], self.prior)
         given = None if prior is None else self._possible_prior(position, prior)[0]

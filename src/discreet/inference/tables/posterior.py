@@ -57,7 +57,7 @@ def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any
         raise InvalidInputError(f"size_prior is for groups whose sizes are private and not tied to a total; here {public} public")
     by = mechanism._table.cells.groups
     priors = reader_priors(prior, mechanism.prior, {by.index(group): own for group, own in mechanism.priors}, by)
-    return ReleasedTable(mechanism, release.raw, size_prior_of("flat" if size_prior is None else size_prior), *priors)
+    return ReleasedTable(mechanism, release.raw, size_prior_of(mechanism._size_prior if size_prior is None else size_prior), *priors)
 
 
 def _tabled(mechanism: Mechanism) -> Tabled[Counts]:
@@ -187,7 +187,8 @@ class ReleasedTable(TablePosterior):
         if is_known and noise.blocks and len(row) < 2:
             return 0.0  # what is known carries no noise where totals are kept
         if is_known:
-            return float(noise.log_factor(np.array(row, dtype=np.float64) - float(size or 0)).sum()) + noise.log_constant(len(row))
+            true = np.full((1, len(row)), size or 0, dtype=np.int64)
+            return float(noise.log_likelihoods(np.array(row), true)[0]) + noise.log_constant(len(row))
         return self._law(position).log_evidence
 
     # --- all groups at once -------------------------------------------------------------------------------------------

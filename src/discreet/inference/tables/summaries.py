@@ -24,7 +24,7 @@ from discreet.counts.batched.windows import UNBOUNDED, RiseTable
 from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import probability_law
-from discreet.inference.tables.other_groups import TiedGroup, tied_sizes
+from discreet.inference.tables.other_groups import TiedGroup, check_groups, tied_sizes
 from discreet.inference.true_counts import check_noisy_total, counts_of_outcomes
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
@@ -77,6 +77,12 @@ def group_summaries(
     if z.size and int(z.max()) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
     tail = 0.5 * (1.0 - mass)
+    if not noise.is_kernel:
+        most = UNBOUNDED if total is None else int(total)
+        top = np.full(len(z), most) if sizes is None else np.asarray(sizes)
+        own = None if total is None else np.atleast_1d(np.asarray(shares, dtype=np.float64))
+        table = table_of(z, prior, noise.kernel, possible, top, sizes, own, clipped=False)
+        return _each_by_itself(table, noise, total, size_prior_of("flat") if size_prior is None else size_prior, tail)
     if sizes is not None:
         sizes = np.asarray(sizes, dtype=np.int64)
         table = table_of(z, prior, noise.kernel, possible, sizes, sizes)
@@ -233,6 +239,23 @@ def _slopes(b: Floats | float, total: Floats, n: Floats) -> tuple[Floats, Floats
     return np.asarray(first), np.asarray(polygamma(1, b + n) - polygamma(1, total + n))
 
 
+# --- likelihoods that are no kernels -----------------------------------------------------------------------------------
+
+
+def _each_by_itself(table: Table, noise: CellNoise, total: int | None, size_prior: SizePrior, tail: float) -> GroupSummaries:
+    """The summaries of groups of which each is read as a single release is."""
+    if not _are_few(table, limits.COUNT if total is None else total):
+        raise TooLargeError(
+            f"counts that were clamped, rounded or suppressed are read group by group, and {len(table):,} different groups are too many"
+        )
+    if total is not None:
+        return _PublicTotal(table, noise, total).one_by_one(tail)
+    result, public = known(table), table.sizes.any()
+    for row in range(len(table)):
+        _of_one_group(table, row, noise, known_size(int(table.sizes[row])) if public else size_prior, tail, result)
+    return joined(table, [result])
+
+
 # --- the total public -------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +299,11 @@ class _PublicTotal:
             return result
 
         return joined(self.table, each_block(self.table, summaries))
+
+    def one_by_one(self, tail: float) -> GroupSummaries:
+        """The summaries of groups that are all looked at by themselves; TooLargeError where they are too many."""
+        check_groups(int(self.table.multiplicity.sum()), self.table.possible.shape[1], self.total, self.noise.kernel)
+        return self._each_alone(tail)
 
     def _each_alone(self, tail: float) -> GroupSummaries:
         """The summaries of groups that are all looked at by themselves."""

@@ -1,0 +1,123 @@
+"""Counts that others published, as a record of a mechanism that draws nothing and promises nothing (docs/howto/observed.md)."""
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field, frozen
+
+from discreet import limits
+from discreet.arrays import Counts, Drawn
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.mechanisms.laws import Law
+from discreet.mechanisms.noise import CellNoise
+from discreet.mechanisms.published import SUPPRESSED, SteppedNoise, noise_of, stepped, steps_of
+from discreet.mechanisms.reports import Report
+from discreet.mechanisms.tabled import Tabled
+from discreet.model.size_priors import size_prior_of
+from discreet.validation import shown
+
+
+def _noise_text(value: Any) -> str:
+    return str(noise_of(value))
+
+
+def _steps_text(value: Any) -> str:
+    return ",".join(map(str, steps_of(value)))
+
+
+@frozen
+class AsPublished(Report):
+    """The published counts themselves, none below 0 or above a public total; 0 for one that was not published."""
+
+    most: int | None
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The counts for these outcomes."""
+        return np.clip(raw, 0, self.most)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """One outcome as an array."""
+        return np.array(raw, dtype=np.int64)
+
+    def one(self, raw: Any) -> Any:
+        """The counts for one outcome, of a variable or of a table."""
+        return self(raw) if isinstance(raw, np.ndarray) else super().one(raw)
+
+
+@define(frozen=True, slots=False, repr=False)
+class Observed(Tabled[Drawn]):
+    """What somebody else did to counts: noise on every cell, and steps after it. It promises nothing and releases nothing.
+
+    Args:
+        prior: What readers begin with; it names the categories, in their order.
+        n: What is public about the number of records, as for `LatticeGeometric`.
+        published_noise: The noise, as text: "geometric:1/2", "gaussian:4", "zcdp:1/32" or "laplace:2".
+        steps: What was done after it, in order, as text: "clamped:0,rounded:5,suppressed:10".
+        size_prior: What is believed about a private number of records, as text: "flat" or "poisson:180".
+        source: Who published the counts and whose promise it is, in words.
+    """
+
+    epsilon: None = field(default=None, init=False)  # type: ignore[assignment]
+    published_noise: str = field(default="", kw_only=True, converter=_noise_text)
+    steps: str = field(default="", kw_only=True, converter=_steps_text)
+    size_prior: str = field(default="flat", kw_only=True)
+    source: str = field(default="", kw_only=True)
+
+    _look: ClassVar[tuple[Any, ...]] = ("#2f6f8f", "D", (0, (4, 1)), "..")
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("size_prior", "source"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or len(value) > limits.ABOUT_CHARACTERS:
+                raise InvalidInputError(f"{name} must be text of at most {limits.ABOUT_CHARACTERS:,} characters; got {shown(value)!r}")
+        size_prior_of(self.size_prior)
+        super().__attrs_post_init__()
+        _ = self.noise
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What a record holds: there is no ε that discreet knows of."""
+        return {name: value for name, value in super()._options.items() if name != "epsilon"}
+
+    @property
+    def _size_prior(self) -> str:
+        """What its record says."""
+        return self.size_prior
+
+    @property
+    def _publisher(self) -> str:
+        """Whoever published the counts."""
+        return self.source or "whoever published the counts"
+
+    @cached_property
+    def noise(self) -> CellNoise:
+        """The noise of every cell, with what was done after it."""
+        return stepped(noise_of(self.published_noise).on(self.space.k), steps_of(self.steps))
+
+    def _raw_law(self, counts: Counts) -> Law:  # noqa: ARG002
+        """Refused: there is nothing to study here."""
+        raise RefusedError("counts that others published are read; discreet neither draws nor lists them")
+
+    def _log_noise(self, noise: Counts) -> float:  # noqa: ARG002
+        """Refused: there is nothing to study here."""
+        raise RefusedError("counts that others published are read; discreet neither draws nor lists them")
+
+    def _own_report(self) -> Report:
+        """The published counts."""
+        return AsPublished(self.n if isinstance(self.n, int) else None if self.n is None else max(self.n))
+
+    def _is_outcome(self, raw: Any) -> bool:
+        """Whether each of these counts can be published; noise on every cell keeps no totals."""
+        array = np.asarray(raw)
+        possible = np.ones(self.k, dtype=np.bool_) if not self.by.columns else self._table.cells.possible
+        if array.shape != possible.shape or array.dtype.kind not in "iu" or array[~possible].any():
+            return False
+        if (np.abs(array[array != SUPPRESSED]) > limits.COUNT).any():
+            return False
+        values = np.unique(array[possible]).tolist()
+        return all(self._published(z) for z in values)
+
+    def _published(self, z: int) -> bool:
+        """Whether a count can be published."""
+        return self.noise.seen(z) is not None if isinstance(self.noise, SteppedNoise) else z != SUPPRESSED

@@ -1,0 +1,461 @@
+"""What others did to counts before they published them: noise, and then steps in order, as likelihoods (docs/howto/observed.md).
+
+Every step is a rising function of the noisy count, so that what was published says between which two whole numbers the noisy count was.
+The probability of that, as a function of the true count, has a concave logarithm if that of the noise has one.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+from attrs import evolve, field, frozen
+from scipy.special import logsumexp
+
+from discreet import limits
+from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Kernel, Observation
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.mechanisms.gaussian_noise import GaussianNoise
+from discreet.mechanisms.laplace import LaplaceNoise
+from discreet.mechanisms.lattice import GeometricNoise
+from discreet.mechanisms.noise import CellNoise, IndependentNoise
+from discreet.validation import check_moderate, shown
+
+SUPPRESSED = -2 * limits.COUNT
+"""What stands in a record for a count that was not published."""
+_ADDED_UP = 64
+"""Whole numbers up to which their probabilities are added up one by one."""
+Interval = tuple[int | None, int | None]
+"""The least and the largest whole number; None where there is none."""
+Ties = Literal["even", "up", "away"]
+
+
+# --- noise ----------------------------------------------------------------------------------------------------------------
+
+
+def _scale(value: Any, name: str) -> Fraction:
+    if value is None:
+        raise InvalidInputError(f"{name} must be given: noise of an unknown scale has no likelihood; ask the publisher for it")
+    return check_moderate(value, name)
+
+
+def _epsilon(value: Any) -> Fraction:
+    return _scale(value, "epsilon")
+
+
+def _laplace_scale(value: Any) -> Fraction:
+    return _scale(value, "scale")
+
+
+def _sigma(value: Any) -> Fraction | None:
+    return None if value is None else _scale(value, "sigma")
+
+
+def _rho(value: Any) -> Fraction | None:
+    return None if value is None else _scale(value, "rho")
+
+
+class PublishedNoise(ABC):
+    """Noise that somebody added to every count, with its scale."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def on(self, cells: int) -> IndependentNoise:
+        """The noise of so many cells."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """As the shell takes it, such as gaussian:4."""
+
+
+@frozen(repr=False)
+class PublishedGeometric(PublishedNoise):
+    """Two-sided geometric noise, P(d) ∝ e^{-ε|d|}: the discrete Laplace distribution of scale 1/ε."""
+
+    epsilon: Fraction = field(default=None, converter=_epsilon)
+    name: ClassVar[str] = "geometric"
+
+    def on(self, cells: int) -> IndependentNoise:
+        """The noise of so many cells."""
+        return GeometricNoise(cells, float(self.epsilon))
+
+    def __str__(self) -> str:
+        return f"geometric:{self.epsilon}"
+
+    def __repr__(self) -> str:
+        return f"Geometric(epsilon={str(self.epsilon)!r})"
+
+
+@frozen(repr=False)
+class PublishedLaplace(PublishedNoise):
+    """Laplace noise of a scale b, rounded to the nearest whole number: P(0) = 1 - e^{-1/2b}, which is not that of geometric noise."""
+
+    scale: Fraction = field(default=None, converter=_laplace_scale)
+    name: ClassVar[str] = "laplace"
+
+    def on(self, cells: int) -> IndependentNoise:
+        """The noise of so many cells."""
+        return LaplaceNoise(self.scale, "nearest", cells)
+
+    def __str__(self) -> str:
+        return f"laplace:{self.scale}"
+
+    def __repr__(self) -> str:
+        return f"Laplace(scale={str(self.scale)!r})"
+
+
+@frozen(repr=False)
+class PublishedGaussian(PublishedNoise):
+    """Discrete Gaussian noise, P(d) ∝ e^{-d²/2σ²}. `rho` is that of ρ-zCDP where a record changes one count by 1: σ² = 1/2ρ."""
+
+    sigma: Fraction | None = field(default=None, converter=_sigma)
+    rho: Fraction | None = field(default=None, converter=_rho)
+    name: ClassVar[str] = "gaussian"
+
+    def __attrs_post_init__(self) -> None:
+        if (self.sigma is None) == (self.rho is None):
+            raise InvalidInputError("give sigma or rho of Gaussian noise, one of them: noise of an unknown scale has no likelihood")
+
+    def on(self, cells: int) -> IndependentNoise:
+        """The noise of so many cells."""
+        return GaussianNoise(cells, float(self.sigma**2 if self.sigma is not None else 1 / (2 * (self.rho or Fraction(1)))))
+
+    def __str__(self) -> str:
+        return f"gaussian:{self.sigma}" if self.sigma is not None else f"zcdp:{self.rho}"
+
+    def __repr__(self) -> str:
+        return f"DiscreteGaussian({'sigma' if self.rho is None else 'rho'}={str(self.sigma if self.rho is None else self.rho)!r})"
+
+
+_NOISES: dict[str, Callable[[str], PublishedNoise]] = {
+    "geometric": PublishedGeometric,
+    "laplace": PublishedLaplace,
+    "gaussian": PublishedGaussian,
+    "zcdp": lambda rho: PublishedGaussian(rho=rho),
+}
+
+
+def noise_of(given: Any) -> PublishedNoise:
+    """Noise as a value, or as text such as "gaussian:4": a name and its scale."""
+    if isinstance(given, PublishedNoise):
+        return given
+    name, _, scale = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
+    if name not in _NOISES or not scale:
+        raise InvalidInputError(
+            f"noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=) or .Laplace(scale=); got {shown(given)!r}",
+            in_shell=f"--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO or laplace:SCALE; got {shown(given)!r}",
+        )
+    return _NOISES[name](scale)
+
+
+# --- steps ----------------------------------------------------------------------------------------------------------------
+
+
+class PublishedStep(ABC):
+    """Something that was done to every noisy count: a rising function."""
+
+    @abstractmethod
+    def before(self, low: int | None, high: int | None) -> Interval | None:
+        """Between which whole numbers a value was that has become one from low to high; None if none has."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """As the shell takes it, such as rounded:5."""
+
+
+@frozen
+class ClampedBelow(PublishedStep):
+    """Values below `at` became `at`."""
+
+    at: int
+
+    def before(self, low: int | None, high: int | None) -> Interval | None:
+        """Everything below, if `at` is among them."""
+        if high is not None and high < self.at:
+            return None
+        return (None if low is None or low <= self.at else low), high
+
+    def __str__(self) -> str:
+        return f"clamped:{self.at}"
+
+
+@frozen
+class Rounded(PublishedStep):
+    """Values became the nearest multiple of `to`; `ties` says where one in the middle went."""
+
+    to: int
+    ties: Ties
+
+    def before(self, low: int | None, high: int | None) -> Interval | None:
+        """From the first whole number that is rounded to the first multiple among them to the last."""
+        first = None if low is None else -(-low // self.to)
+        last = None if high is None else high // self.to
+        if first is not None and last is not None and first > last:
+            return None
+        return (None if first is None else self._first(first)), (None if last is None else self._first(last + 1) - 1)
+
+    def _first(self, multiple: int) -> int:
+        """The first whole number that is rounded to this multiple: the middle below it, if a tie goes up there."""
+        middle, is_tie = divmod(2 * multiple * self.to - self.to, 2)
+        if is_tie:
+            return middle + 1
+        up = {"up": True, "even": multiple % 2 == 0, "away": multiple > 0}[self.ties]
+        return middle if up else middle + 1
+
+    def __str__(self) -> str:
+        return f"rounded:{self.to}" if self.ties == "even" else f"rounded:{self.to}:{self.ties}"
+
+
+@frozen
+class SuppressedBelow(PublishedStep):
+    """Values below `below` were not published. With `by_true` it was true counts below it that decided."""
+
+    below: int
+    by_true: bool
+
+    def before(self, low: int | None, high: int | None) -> Interval | None:
+        """Those from `below` on."""
+        if self.by_true:
+            return low, high
+        if high is not None and high < self.below:
+            return None
+        return (self.below if low is None else max(low, self.below)), high
+
+    def __str__(self) -> str:
+        return f"suppressed{'-true' if self.by_true else ''}:{self.below}"
+
+
+def _whole(value: Any, name: str, least: int | None = None) -> int:
+    try:
+        number = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(1, 2)
+    if number.denominator != 1 or abs(number) > limits.COUNT or (least is not None and number < least):
+        above = "" if least is None else f", at least {least}"
+        raise InvalidInputError(f"{name} must be a whole number{above}; got {shown(value)!r}")
+    return int(number)
+
+
+def clamped(at: int = 0) -> PublishedStep:
+    """The step by which values below `at` became `at`."""
+    return ClampedBelow(_whole(at, "at"))
+
+
+def rounded(to: int, ties: Ties = "even") -> PublishedStep:
+    """The step by which values became the nearest multiple of `to`.
+
+    Args:
+        to: The base, such as 5.
+        ties: Where a value in the middle of two multiples went: to the "even" one, as with Python's `round`, "up", or "away" from 0.
+    """
+    if ties not in ("even", "up", "away"):
+        raise InvalidInputError(f"ties must be 'even', 'up' or 'away'; got {shown(ties)!r}")
+    return Rounded(_whole(to, "to", 1), ties)
+
+
+def suppressed(below: int, by: Literal["noisy", "true"] = "noisy") -> PublishedStep:
+    """The step by which small counts were not published: None, or nothing, stands in their place.
+
+    Args:
+        below: The least count that is published.
+        by: Whether what the noisy count had become decided, or the true count, which no differentially private publisher looks at.
+    """
+    if by not in ("noisy", "true"):
+        raise InvalidInputError(f"by must be 'noisy' or 'true': which count was compared with {shown(below)!r}; got {shown(by)!r}")
+    return SuppressedBelow(_whole(below, "below", 1), by == "true")
+
+
+_STEP_TEXT = re.compile(r"(clamped|rounded|suppressed|suppressed-true):(-?[0-9]+)(?::(even|up|away))?")
+
+
+def steps_of(given: Any) -> tuple[PublishedStep, ...]:
+    """Steps as values, or as one text such as "clamped:0,rounded:5"."""
+    if isinstance(given, str):
+        return tuple(_step(text.strip()) for text in given.split(",") if text.strip())
+    if not isinstance(given, Sequence) or not all(isinstance(one, PublishedStep) for one in given):
+        raise InvalidInputError("steps must be a list of dc.noise.clamped(...), .rounded(...) and .suppressed(...), in their order")
+    return tuple(given)
+
+
+def _step(text: str) -> PublishedStep:
+    found = _STEP_TEXT.fullmatch(text)
+    if found is None or (found[3] and found[1] != "rounded"):
+        raise InvalidInputError(
+            f"a step must be clamped:AT, rounded:TO, rounded:TO:up, suppressed:BELOW or suppressed-true:BELOW; got {shown(text)!r}"
+        )
+    name, number, ties = found.groups()
+    if name == "rounded":
+        return rounded(int(number), cast(Ties, ties or "even"))
+    return clamped(int(number)) if name == "clamped" else suppressed(int(number), "true" if name.endswith("true") else "noisy")
+
+
+# --- likelihoods ----------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Between:
+    """A noisy count was from low to high, and the true one from `first` to `last`."""
+
+    noise: IndependentNoise
+    low: int | None
+    high: int | None
+    first: int = 0
+    last: int | None = None
+
+    @property
+    def bends(self) -> tuple[float, ...]:
+        """The ends, none beyond the last true count."""
+        ends = [float(end) for end in (self.low, self.high) if end is not None] or [0.0]
+        return tuple(min(end, float(self.last)) for end in ends) if self.last is not None else tuple(ends)
+
+    @property
+    def curvature(self) -> float:
+        """That of the noise: of a sum or a tail it is less."""
+        return 0.0 if self.low is None and self.high is None else self.noise.curvature
+
+    def __call__(self, x: Floats) -> Floats:
+        """ln P(low <= x + noise <= high)."""
+        found = self._inside(x)
+        if self.first:
+            found = np.where(x < self.first, -np.inf, found)
+        return np.asarray(found if self.last is None else np.where(x > self.last, -np.inf, found))
+
+    def _inside(self, x: Floats) -> Floats:
+        low, high = self.low, self.high
+        if low is None:
+            return np.zeros_like(x) if high is None else self.noise.log_at_most(high - x)
+        if high is None:
+            return self.noise.log_at_least(low - x)
+        if high == low:
+            return self.noise.log_factor(low - x)
+        if high - low < _ADDED_UP:
+            each = self.noise.log_factor(np.arange(low, high + 1.0)[:, None] - np.ravel(x)[None, :])
+            return np.asarray(logsumexp(each, axis=0)).reshape(np.shape(x))
+        return self._long(low - x, high - x)
+
+    def _long(self, low: Floats, high: Floats) -> Floats:
+        """By whichever tails are short."""
+        at_least, at_most = self.noise.log_at_least, self.noise.log_at_most
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = at_least(low) + np.log(-np.expm1(at_least(high + 1.0) - at_least(low)))
+            below = at_most(high) + np.log(-np.expm1(at_most(low - 1.0) - at_most(high)))
+            around = np.log1p(-np.exp(at_most(low - 1.0)) - np.exp(at_least(high + 1.0)))
+        return np.where(low > 0.0, above, np.where(high < 0.0, below, around))
+
+
+@frozen
+class SteppedNoise(CellNoise):
+    """Noise on every cell, and what was done after it."""
+
+    noise: IndependentNoise
+    steps: tuple[PublishedStep, ...]
+
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """None: every cell has noise of its own."""
+        return ()
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return self.noise.cells
+
+    @property
+    def slope(self) -> float:
+        """That of the noise."""
+        return self.noise.slope
+
+    @property
+    def kernel(self) -> Kernel:
+        """That of the noise, which says how wide windows are."""
+        return self.noise.kernel
+
+    @property
+    def is_kernel(self) -> bool:
+        """No: what was published says more, or less, than a noisy count."""
+        return False
+
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        """Refused: steps are not noise that is added."""
+        raise RefusedError("published counts that were clamped, rounded or suppressed are read and not simulated")
+
+    def log_factor(self, difference: Floats) -> Floats:  # noqa: ARG002
+        """Refused: the likelihood is no function of the difference."""
+        raise RefusedError("counts that were clamped, rounded or suppressed have no likelihood by their difference from true ones")
+
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002
+        """Refused: how far a published count is from the true one depends on the true one."""
+        raise RefusedError("counts that were clamped, rounded or suppressed have no interval of the noise alone")
+
+    def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:  # noqa: ARG002
+        """The published counts."""
+        return np.array([int(z) for z in raw], dtype=np.int64)
+
+    def observation(self, z: int) -> Observation:
+        """What a published count says; InvalidInputError if none could be published."""
+        found = self.seen(z)
+        if found is None:
+            what = "a count that was not published" if z == SUPPRESSED else f"{z:,}"
+            raise InvalidInputError(f"after these steps no count can be {what}: {', '.join(map(str, self.steps)) or 'no steps'}")
+        return found
+
+    def seen(self, z: int) -> Between | None:
+        """The same, or None."""
+        least = max((step.below for step in self.steps if isinstance(step, SuppressedBelow) and step.by_true), default=0)
+        if z == SUPPRESSED:
+            return self._unpublished(least)
+        found = self._before(z, z, len(self.steps))
+        return None if found is None else Between(self.noise, *found, first=least)
+
+    def _before(self, low: int | None, high: int | None, steps: int) -> Interval | None:
+        """Between which whole numbers a noisy count was that became one from low to high after so many of the steps."""
+        for step in reversed(self.steps[:steps]):
+            found = step.before(low, high)
+            if found is None:
+                return None
+            low, high = found
+        return low, high
+
+    def _unpublished(self, least: int) -> Between | None:
+        """What a count says that is not there: the largest noisy count that any of the steps suppresses."""
+        if least:
+            return Between(self.noise, None, None, last=least - 1)
+        ends: list[int] = []
+        for place, step in enumerate(self.steps):
+            if isinstance(step, SuppressedBelow):
+                kept = [self._without(place)._before(None, step.below - 1, place)]
+                ends.extend(found[1] for found in kept if found is not None and found[1] is not None)
+        return Between(self.noise, None, max(ends)) if ends else None
+
+    def _without(self, places: int) -> "SteppedNoise":
+        """The first steps, without those that suppress."""
+        return evolve(self, steps=tuple(ClampedBelow(-limits.COUNT) if isinstance(s, SuppressedBelow) else s for s in self.steps[:places]))
+
+
+def stepped(noise: IndependentNoise, steps: tuple[PublishedStep, ...]) -> CellNoise:
+    """Noise and the steps after it, which must leave a likelihood whose logarithm is concave."""
+    kinds = {step.by_true for step in steps if isinstance(step, SuppressedBelow)}
+    if len(kinds) > 1:
+        raise RefusedError(
+            "counts that were suppressed by the true count and by the noisy one are not read: a missing one has no concave likelihood"
+        )
+    return SteppedNoise(noise, steps) if steps else noise
+
+
+def published_count(value: Any, noise: PublishedNoise) -> int:
+    """A published count as a record holds it. One with Laplace noise is rounded to the nearest whole number, which is then what is read."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return SUPPRESSED
+    try:
+        number = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInputError(f"a published count must be a number, or None where it is suppressed; got {shown(value)!r}") from None
+    if abs(number) > limits.COUNT:
+        raise InvalidInputError(f"published counts must lie between -2**53 and 2**53; got {shown(value)}")
+    if number.denominator != 1 and not isinstance(noise, PublishedLaplace):
+        raise InvalidInputError(f"{noise.name} noise makes whole numbers, and a published count is {shown(value)}: look at the noise")
+    return round(number)
