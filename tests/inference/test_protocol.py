@@ -44,6 +44,14 @@ def table(public: str, seed: int = 1) -> dc.Release[Counts]:
 
 
 @cache
+def published(by: bool) -> Any:
+    """What others published: a variable with a count that is missing, or a table in Gaussian noise."""
+    if by:
+        return dc.observed(COUNTS + 1, noise="gaussian:2", prior=PRIOR, by=BY)
+    return dc.observed([30, 21, None], noise="laplace:1", steps="rounded:3,suppressed:12", prior=PRIOR, n=60)
+
+
+@cache
 def combined(*, same_data: bool) -> Any:
     return dc.combine([variable(60), variable(60, 2)], same_data=same_data)
 
@@ -114,6 +122,8 @@ KINDS = {
         UP_TO,
         refuses=("set", "merged", "cumulative"),
     ),
+    "published by others": Kind(lambda: published(False).noise_aware(), None),
+    "table published by others": Kind(lambda: published(True).noise_aware(), 4, BOTH),
     "margin": Kind(lambda: margin("total"), 2, ("sex",), refuses=("records",)),
     "margin with weights": Kind(lambda: margin("sizes"), 2, ("sex",), refuses=("records",)),
     "all groups": Kind(lambda: table("total").noise_aware().over(draws=500), None, refuses=("records",)),
