@@ -38,7 +38,7 @@ def test_a_release_made_elsewhere_is_charged(book: Ledger, tmp_path: Path) -> No
         (["ledger.db", "survey", "-e", "3"], "has ε = 2, δ = 0.000001 left of"),
         (["ledger.db", "survey", "-e", "1", "--delta", "1e-5"], "nothing was spent"),
         (["ledger.db", "survey", "-e", "0"], "greater than 0"),
-        (["ledger.db", "survey", "-e", "0,5"], "--epsilon must be a number such as 0.5 or 1/3, got '0,5'"),
+        (["ledger.db", "survey", "-e", "0;5"], "--epsilon must be a number such as 0.5 or 1/3, got '0;5'"),
         (["ledger.db", "survey", "-e", "1", "--delta", "x"], "--delta must be a number"),
         (["ledger.db", "survey", "-e", "1", "--delta", "1"], "below 1"),
         (["ledger.db", "survey", "-e", "1", "--note", "a\x1b[31m"], "note must be printable text"),

@@ -139,7 +139,7 @@ def test_a_calibrated_record_is_verified_by_its_factor(tmp_path: Path) -> None:
         (["posterior.json", "--public", "nothing"], "leave out --public"),
         (["EHDS", "--public", "nothing"], "HellingerSmooth needs a public n"),
         (["lattice", "--n", "10", "--prior", "uniform"], "such as uniform:3; got 'uniform'"),
-        (["lattice", "--n", "10", "--epsilon", "0,5"], "--epsilon must be a number such as 0.5 or 1/3, got '0,5'"),
+        (["lattice", "--n", "10", "--epsilon", "0;5"], "--epsilon must be a number such as 0.5 or 1/3, got '0;5'"),
         (["lattice", "--n", "10", "--prior", "0,0"], "--prior must be uniform:K, jeffreys:K or a number from 1e-100"),
     ],
 )
