@@ -49,6 +49,17 @@ def test_show_has_the_shares_of_the_records_and_the_interval_of_the_noise(n: int
     assert n is not None or chance(records.no_records) in text
 
 
+def test_a_group_that_cannot_occur_is_no_group_without_records(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    by = {"region": ["north", "south", "sea"]}
+    nobody = [("sea", answer) for answer in CATEGORIES]
+    release = written(path, dc.LatticeGeometric(PRIOR, None, "1", by=by, impossible=nobody), [[2, 3, 4], [40, 20, 10], [0, 0, 0]])
+    found = json.loads(invoke("show", str(path), "--about", "records", "--json").output)
+    largest = release.noise_aware().records.no_records[:2].max()
+    assert 0.0 < largest < 0.1
+    assert found["no_records"] == pytest.approx(largest)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"

@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.inference.contrasts import independent_contrast
 from discreet.inference.quantities import Quantity
 from discreet.present.contrasts import in_points
+from discreet.sampling import SeededBits
 from discreet.text import chance, evenly, in_percent
 from tests.cli import support
 from tests.cli.support import CATEGORIES, PRIOR
@@ -163,6 +164,17 @@ def test_show_compares_every_group_with_one(table: Path, tmp_path: Path) -> None
     assert (fields["reference"], fields["category"]) == (["north", "m"], "current")
     assert [row["group"] for row in fields["contrasts"]] == [["north", "f"], ["south", "m"]]
     assert {*fields["contrasts"][0]} == {"group", "difference", "odds_ratio", "probability"}
+
+
+def test_groups_by_three_columns_are_compared_within_80_columns(tmp_path: Path) -> None:
+    by = {"Class": ["1st", "Crew"], "Sex": ["Male", "Female"], "Age": ["Child", "Adult"]}
+    counts = [[0, 5], [118, 57], [0, 1], [4, 140], [12, 11], [670, 192], [3, 8], [3, 20]]
+    made = dc.LatticeGeometric(dc.Dirichlet([1, 1], categories=["No", "Yes"]), n=sum(map(sum, counts)), epsilon="0.5", by=by)
+    path = tmp_path / "titanic.json"
+    path.write_text(made.release(counts, source=SeededBits(7), steady=False).to_json())
+    result = invoke("show", path, "--reference", "Crew,Male,Adult", "--category", "Yes")
+    assert "> 0.999999" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 def test_show_says_how_many_groups_it_does_not_compare(table: Path) -> None:

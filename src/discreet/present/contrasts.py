@@ -77,12 +77,12 @@ class Compared:
         """A row a group: difference and odds ratio with intervals, and the probability that the category is more likely there."""
         columns = evenly([in_points(row.difference) for row in self.rows]), evenly([row.odds_ratio for row in self.rows], ratios=True)
         keys = [row.group if isinstance(row.group, tuple) else (row.group,) for row in self.rows]
-        chances = [chance(row.probability) for row in self.rows]
-        interval = interval_heading(self.mass)
+        chances = [chance(row.probability).replace("below", "<").replace("above", ">") for row in self.rows]  # narrow, as are the headings
+        interval = interval_heading(self.mass).replace("noise ", "noise\n")
         return table_of(
             f"{plain(self.category)}: every group against {named(self.reference)}",
             self.release.cells.groups.columns,
-            ("difference,\npoints", interval, "odds\nratio", interval, "probability of\nbeing larger"),
+            ("difference,\npoints", interval, "odds\nratio", interval, "probability\nof being\nlarger"),
             ((*key, *difference, *odds, larger) for key, difference, odds, larger in zip(keys, *columns, chances, strict=True)),
         )
 

@@ -98,7 +98,8 @@ class CellFigures:
             return cls(found.mean, found.low, found.high)
         records = posterior.records
         ends = records.interval(how.mass)
-        none = float(records.no_records.max()) if posterior.sizes is None else None
+        occurring = posterior.cells.possible.any(axis=1)  # no one is ever in the other groups
+        none = float(records.no_records[occurring].max(initial=0.0)) if posterior.sizes is None else None
         return cls(records.mean(), ends[..., 0], ends[..., 1], none=none)
 
     @classmethod

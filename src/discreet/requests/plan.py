@@ -91,7 +91,7 @@ class PlanRequest(Request):
         if not given and self.n is not None and self.epsilon is not None:
             return
         if len(given) != 1:
-            many = f"got {' and '.join(given)}" if given else "got none"
+            many = f"got {' and '.join(given)}" if given else "got none; or both --n and --epsilon, to see how wide intervals will be"
             raise InvalidInputError(f"give one goal: --width 4%, --price 1.1 or --error 0.05; {many}")
         if not one_of_two:
             raise InvalidInputError("give either --n, to find epsilon, or --epsilon, to find n; or both and no goal, to see what they give")

@@ -66,7 +66,10 @@ def bayes_factor(posterior: TablePosterior) -> BayesFactor:
     if not isinstance(posterior, ReleasedTable):
         raise InvalidInputError("bayes_factor takes the posterior of the table of one release, release.noise_aware()")
     if posterior.mechanism._table.published == "total":
-        raise RefusedError("a public total ties the sizes of groups, and common shares tie their counts: both together are not summed")
+        raise RefusedError(
+            "a public total ties the sizes of groups, and common shares tie their counts: both together are not summed; a Bayes factor is "
+            "computed where the sizes of groups are public"
+        )
     if posterior.sizes is None and not posterior.size_prior.proper:
         raise RefusedError(
             "a Bayes factor needs public sizes, or a size_prior that is proper, such as 'poisson:MEAN': the evidence under a flat one, or "

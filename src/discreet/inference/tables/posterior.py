@@ -152,7 +152,10 @@ class ReleasedTable(TablePosterior):
             InvalidInputError: `strength` or `shape` is not a positive number, or `mean` has other categories.
         """
         if self.tied or self.mechanism._table.published == "total":
-            raise RefusedError("groups cannot be pooled where only their total is public: it ties their sizes, and so all groups at once")
+            raise RefusedError(
+                "groups cannot be pooled where only their total is public: it ties their sizes, and so all groups at once; "
+                "they can where the sizes of groups are public, or nothing is"
+            )
         known = Dirichlet.uniform(categories=self.categories) if mean is None else mean
         if not isinstance(known, (Dirichlet, Beta)) or known.k != len(self.categories):
             raise InvalidInputError(f"mean must be a Dirichlet or a Beta of {len(self.categories)} categories; left out it is uniform")
