@@ -325,6 +325,10 @@ def test_a_filter_takes_no_release_with_a_delta(ledger: Ledger) -> None:
     mechanism = dc.HellingerSmoothDelta(dc.Beta(1, 1), 20, 1, delta="1e-4")
     with pytest.raises(BudgetError, match="δ = 0 alone"):
         ledger.release("survey", mechanism, [10, 10])
+    one = mechanism.prepare([10, 10])
+    for other in (mechanism, dc.LatticeGeometric(dc.Beta(1, 1), 20, "0.1"), dc.DiscreteGaussian(dc.Beta(1, 1), 20, rho="1e-4")):
+        with pytest.raises(BudgetError, match="δ = 0 alone"):  # nor does one that is charged together with others
+            ledger.charge_together("survey", {"a": one, "b": other.prepare([10, 10])})
     assert ledger.history("survey") == ()
 
 

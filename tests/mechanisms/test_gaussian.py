@@ -67,6 +67,29 @@ def test_delta_is_that_of_an_enumeration_in_100_random_worlds(n: int | None, see
 
 
 @pytest.mark.parametrize("n", [None, 40])
+@pytest.mark.parametrize("rho", [700, 3000, 10**6])
+def test_next_to_no_noise_is_drawn_and_verified_and_less_is_refused(n: int | None, rho: int) -> None:
+    """Its probabilities are no floats: losses that are listed bound what they leave out, and nothing fails after a spend."""
+    mechanism = dc.DiscreteGaussian(TWO, n, rho=rho)
+    assert mechanism.release([15, 25], source=SeededBits(1), allow_nonprivate=True, steady=False).counts == (15, 25)
+    found = dc.delta_at(mechanism, mechanism.epsilon)
+    cells = 1 if n is None else 2
+    assert float(gaussian_delta(Fraction(cells, 2 * rho), cells, mechanism.epsilon)) <= found.bound <= 1.0 + 1e-9
+    assert dc.delta_at(mechanism, 100 * mechanism.epsilon).bound > 0.0
+    with pytest.raises(InvalidInputError, match=r"rho of Gaussian noise must be at most 1,000,000"):
+        dc.DiscreteGaussian(TWO, n, rho=10**6 + 1)
+
+
+def test_losses_far_above_epsilon_are_composed_as_infinite_ones() -> None:
+    """At a δ near 1 the largest listed loss is 10^8 times ε: a grid of all would fill the memory."""
+    mechanism = dc.DiscreteGaussian(TWO, epsilon="1e-6", rho=9, delta="0.9998")
+    found = dc.Accountant().add(mechanism).delta("1e-6")
+    assert dc.delta_at(mechanism, "1e-6").value <= found <= 0.9998
+    with pytest.raises(InvalidInputError, match="give a smaller delta"):
+        dc.DiscreteGaussian(TWO, rho=9, delta="0.9998")
+
+
+@pytest.mark.parametrize("n", [None, 40])
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("5", "1e-3"), ("0.01", "1e-6")])
 def test_sigma_is_the_least_that_keeps_the_promise(n: int | None, epsilon: str, delta: str) -> None:
     mechanism = dc.DiscreteGaussian(TWO, n, epsilon, delta=delta)
@@ -223,6 +246,9 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
         release.to_parquet(tmp_path / f"{number}.parquet")
         assert dc.Release.from_parquet(tmp_path / f"{number}.parquet") == release
         assert pickle.loads(pickle.dumps(release)) == release  # noqa: S301
+        if release.sizes is not None:  # they are sums of the reported counts, and not of the noisy ones
+            with pytest.raises(RefusedError, match="public sizes are no sums"):
+                dc.summaries(tmp_path / f"{number}.parquet")
         total = {0: None, 1: 90, 2: 90}[number]
         assert total is None or int(release.counts.sum()) == total
         assert total is None or int(release.raw.sum()) != total

@@ -28,6 +28,8 @@ from discreet.validation import Number, check_delta, check_positive, check_recor
 
 _GRID_STEPS = 1000
 """Steps of the discretised loss up to the largest loss of a single release."""
+_MOST_STEPS = 64 * _GRID_STEPS
+"""Steps of any grid: at a δ near 1 noise has losses that are many thousand times its ε. Those beyond are taken as infinite."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def _loss_distribution(part: Mechanism | Guarantee, interval: float) -> Any:
     guarantee = _guarantee(part)
     if isinstance(part, Mechanism):
         with suppress(TooLargeError, RefusedError):  # too many datasets to list or, where n is private, no end of them
-            steps = ceil(largest_listed_loss(part) / interval)
+            steps = min(ceil(largest_listed_loss(part) / interval), _MOST_STEPS)
             grid = np.arange(-steps, steps + 1)
             deltas = np.minimum.accumulate(privacy_profile(part, grid * interval))
             return distributions.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(interval, grid, deltas))

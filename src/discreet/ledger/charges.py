@@ -123,7 +123,8 @@ def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | N
     own = Promise(loss, budget.unit, budget.neighbours, period)
     if len(kinds) == 1:
         own = Promise(composed(charge.promise.loss for charge in charges), *kinds.pop(), period)
-    divergence = None if budget.filter is None else sum((charge.divergence or Fraction(0) for charge in charges), Fraction(0))
+    known = [charge.divergence for charge in charges if charge.divergence is not None]
+    divergence = sum(known, Fraction(0)) if len(known) == len(charges) else None  # one that nothing bounds leaves the sum without a bound
     return Charge(own, loss, divergence, next((charge.why for charge in charges if charge.why), "") if own.loss != loss else "")
 
 

@@ -55,7 +55,10 @@ def _delta(value: Any) -> Fraction:
 
 
 def _rho(value: Any) -> Fraction | None:
-    return None if value is None else check_positive(value, "rho")
+    rho = None if value is None else check_positive(value, "rho")
+    if rho is not None and rho > _MOST_GAUSSIAN_EPSILON:  # next to no noise: e^{-ρ} written out would fill any memory with zeros
+        raise InvalidInputError(f"rho of Gaussian noise must be at most {_MOST_GAUSSIAN_EPSILON:,}; LatticeGeometric takes larger epsilons")
+    return rho
 
 
 @define(frozen=True, slots=False, repr=False)

@@ -3,7 +3,7 @@
 One step of the data changes `cells` counts by 1: one if a record comes or goes, two if it is replaced. With independent noise of variance
 parameter v on each, the loss is (2M + cells)/(2v), M the sum of the noise of these counts, and the least δ is
 
-    δ(ε) = P(M >= m) - e^ε P(M >= m + cells),    m the least whole number at or above εv - cells/2 .
+    δ(ε) = P(M >= m) - e^ε P(M >= m + cells),    m the least whole number above εv - cells/2 .
 
 P(M = t) is e^{-t²/(2 cells v)} times a constant, which for two cells is one for even t and another for odd t.
 """
@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
-from math import ceil, exp, expm1, inf, nextafter
+from math import ceil, expm1, floor, inf, nextafter
 
 import numpy as np
 from flint import acb, arb, ctx
 
-from discreet.errors import InternalError
+from discreet.errors import InvalidInputError
 from discreet.mechanisms.laws import LossAtoms
 from discreet.numerics.balls import ball, dyadic, refine, working_precision
 from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
@@ -25,6 +25,8 @@ from discreet.sampling.gaussian import check_variance, total_weight
 
 _SOUGHT_DIGITS = 6
 """Significant digits of a variance or an ε that is sought."""
+_LEAST_SOUGHT = Fraction(1, 10**12)
+"""Below it no variance or ε is sought."""
 _REACH = 11
 """Standard deviations out to which losses are listed; the noise is beyond with probability below 1e-26."""
 _DECISIVE_BITS, _LISTED_BITS = 40, 128
@@ -49,7 +51,7 @@ def _masses(variance: Fraction, cells: int, first: int) -> Iterator[arb]:
 
 def _delta(variance: Fraction, cells: int, epsilon: Fraction) -> arb:
     """δ(ε) at the working precision."""
-    first = ceil(epsilon * variance - Fraction(cells, 2))
+    first = floor(epsilon * variance - Fraction(cells, 2)) + 1  # one whose loss is ε adds nothing, and leaves nothing to tell from 0
     near, far, threshold = arb(0), arb(0), arb(2) ** -ctx.prec
     masses = _masses(variance, cells, first)
     for step, mass in enumerate(masses):
@@ -99,9 +101,12 @@ def _least(missed: Callable[[Fraction], Fraction], start: Fraction) -> Fraction:
     def rounded(value: Fraction) -> Fraction:
         return rounded_up(value, _SOUGHT_DIGITS)
 
-    below, above = bracket(value_at, 1.0, rounded(start), lambda value, _: 2 * value, lambda value: rounded(value * Fraction(3, 4)))
+    def smaller(value: Fraction) -> Fraction | None:
+        return rounded(value * Fraction(3, 4)) if value > _LEAST_SOUGHT else None
+
+    below, above = bracket(value_at, 1.0, rounded(start), lambda value, _: 2 * value, smaller)
     if below is None:
-        raise InternalError("noise was found to be private at any scale; nothing was released")
+        raise InvalidInputError("this noise keeps so large a delta at any epsilon: give a smaller delta, or epsilon as well")
     return narrowed(value_at, 1.0, below, above, rounded, lambda value: unit(value, _SOUGHT_DIGITS))[0]
 
 
@@ -111,7 +116,9 @@ def gaussian_atoms(variance: Fraction, cells: int) -> LossAtoms:
     reach, width = _REACH * ceil((cells * float(variance)) ** 0.5) + cells, 2.0 * cells * float(variance)
     sums = np.arange(-reach, reach + 1)
     with working_precision(_LISTED_BITS):
-        even, odd = (float(one) * exp(t * t / width) for t, one in enumerate(islice(_masses(variance, cells, 0), 2)))
+        first, rise = islice(_masses(variance, cells, 0), 2), ball(1 / (2 * cells * variance)).exp()
+        even, odd = (float(one * rise**t) for t, one in enumerate(first))
     probability = np.where(sums % 2, odd, even) * np.exp(-np.square(sums, dtype=np.float64) / width)
     beyond = 2.0 * float(probability[-2:].sum()) / -expm1(-2.0 * reach / (0.5 * width))
-    return LossAtoms(None, (2.0 * sums + cells) / (2.0 * float(variance)), probability, 2.0 * beyond, cells / (2 * variance))
+    slack = 2.0 * beyond + float(LEAST_DELTA)  # floats hold no probability far below it
+    return LossAtoms(None, (2.0 * sums + cells) / (2.0 * float(variance)), probability, slack, cells / (2 * variance))

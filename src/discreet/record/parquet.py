@@ -169,7 +169,7 @@ def parquet_writer(release: "Release") -> Callable[[BinaryIO], None]:
     arrays = [_encoded(labels) for labels in groups.labels]
     labels = _label_columns(groups, arrays, categories)
     described = [{"column": name, "type": kind, "labels": len(values)} for name, (kind, values) in zip(groups.columns, arrays, strict=True)]
-    if release.sizes is not None and (np.asarray(release.raw).sum(axis=1) != np.array(release.sizes)).any():
+    if release.sizes is not None and (np.asarray(release.counts).sum(axis=1) != np.array(release.sizes)).any():
         raise RefusedError("a Parquet file has public sizes as sums of cells, which noise changed here; write it with to_json")
     n = _SIZES if release.sizes is not None else release.n
     text = json.dumps(header(release.mechanism, release.guarantee, n, described, release.about), allow_nan=False)

@@ -66,6 +66,8 @@ def summaries(path: str | PathLike[str], prior: Any = None, size_prior: Any = No
         raise InvalidInputError("size_prior is for groups whose sizes are private; here the size of every group is public")
     found = cells.fields
     noise = _noise(cells, found)
+    if cells.sizes_public and not noise.blocks:
+        raise RefusedError("public sizes are no sums of these noisy counts: dc.read(path).noise_aware().summary() reads all groups at once")
     if not cells.sizes_public:
         check_summaries(cells.groups, len(cells.categories), noise.kernel)
     size = None if cells.sizes_public else size_prior_of("flat" if size_prior is None else size_prior)
