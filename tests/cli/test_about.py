@@ -60,6 +60,15 @@ def test_a_group_that_cannot_occur_is_no_group_without_records(tmp_path: Path) -
     assert found["no_records"] == pytest.approx(largest)
 
 
+@pytest.mark.parametrize("by", [None, BY])
+def test_counts_of_others_say_their_noise_and_have_nothing_to_verify(by: Any, tmp_path: Path) -> None:
+    path, counts = tmp_path / "theirs.json", GROUPS if by else COUNTS
+    theirs = dc.observed(counts, noise="gaussian:4", steps=[dc.noise.clamped(at=0)], prior=PRIOR, by=by, source="Office A")
+    path.write_text(theirs.to_json())
+    assert "gaussian:4, then clamped:0" in invoke("show", str(path)).output
+    assert_refused(invoke("verify", str(path)), "nothing to verify: whatever is promised is promised by Office A")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"

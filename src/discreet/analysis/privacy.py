@@ -248,6 +248,10 @@ def verify(mechanism: Subject) -> Verification:
     """Compute the privacy loss of a mechanism, or of a record's, and compare it with what the mechanism or the record claims."""
     claimant, mechanism = mechanism, mechanism_of(mechanism)
     claimed = claimant.guarantee
+    if mechanism._publisher is not None:
+        raise RefusedError(
+            f"there is nothing to verify: whatever is promised is promised by {mechanism._publisher}; discreet promises nothing"
+        )
     try:
         loss = privacy_loss(mechanism)
         level = mechanism.epsilon if claimed.basis == "none" else Fraction(repr(claimed.epsilon))

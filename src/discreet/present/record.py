@@ -129,7 +129,18 @@ def promise_lines(found: "Release", *, computed: bool) -> Lines:
         *_period_lines(found),
         ("Public", _public(found)),
         ("Mechanism", found.mechanism.title),
+        *_noise_lines(found),
     ]
+
+
+def _noise_lines(found: "Release") -> Lines:
+    """Return the line about the noise of counts that others published, and about what they did after it."""
+    from discreet.mechanisms.observed import Observed
+
+    if not isinstance(found.mechanism, Observed):
+        return []
+    steps = found.mechanism.steps
+    return [("Noise", f"{found.mechanism.published_noise}{f', then {steps}' if steps else ''}")]
 
 
 def _period_lines(found: "Release") -> Lines:
