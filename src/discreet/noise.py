@@ -1,8 +1,9 @@
 """Noise that others added to counts, and what they did after it, for `dc.observed` (docs/howto/observed.md)."""
 
+from discreet.mechanisms.published import PublishedAnswers as RandomizedResponse
 from discreet.mechanisms.published import PublishedGaussian as DiscreteGaussian
 from discreet.mechanisms.published import PublishedGeometric as Geometric
 from discreet.mechanisms.published import PublishedLaplace as Laplace
 from discreet.mechanisms.published import clamped, rounded, suppressed
 
-__all__ = ["DiscreteGaussian", "Geometric", "Laplace", "clamped", "rounded", "suppressed"]
+__all__ = ["DiscreteGaussian", "Geometric", "Laplace", "RandomizedResponse", "clamped", "rounded", "suppressed"]

@@ -21,7 +21,7 @@ from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import BetaRows
 from discreet.counts.law import CountLaw
 from discreet.counts.size_posterior import SizePosterior
-from discreet.errors import InvalidInputError
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.category_contrasts import category_contrast, pairs_of
 from discreet.inference.draws import DRAWS, dirichlet_draws
 from discreet.inference.labelled import Figures
@@ -30,7 +30,7 @@ from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import any_of
 from discreet.inference.seeds import Rng, seed_of, seed_of_outcome
-from discreet.inference.true_counts import Outcome, counts_of_same_records
+from discreet.inference.true_counts import Outcome, counts_of_answers, counts_of_same_records
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
@@ -55,6 +55,9 @@ def noise_aware(release: Release, prior: Any = None, size_prior: Any = None, *, 
     if release.n is not None and size_prior is not None:
         raise InvalidInputError(f"size_prior is for a private number of records; this release says that n = {release.n}: leave it out")
     mechanism, reader = release.mechanism, reader_prior(prior, release.prior)
+    if mechanism._answers is not None:
+        truthful = counts_of_answers(reader, mechanism._answers, release.raw)
+        return RandomizedPosterior(reader, release.n, truthful, seed=seed_of_outcome(mechanism, release.raw))
     sizes = size_prior_of(mechanism._size_prior if size_prior is None else size_prior)
     counts = counts_of_same_records(reader, release.n, [Outcome(mechanism, release.raw, release.n)], sizes, progress)
     return NoiseAware(reader, release.n, counts, seed=seed_of_outcome(mechanism, release.raw))
@@ -161,7 +164,7 @@ class NoiseAware(Posterior):
         """The posterior of coarser categories, exactly: the probability of each set is that of any category in it (`Reading.merged`)."""
         chosen = self._sets(sets)
         prior = Dirichlet([sum((self.prior.exact[i] for i in each), Fraction(0)) for each in chosen], list(sets))
-        return NoiseAware(prior, self.n, self.counts.merged(chosen), self.impossible, self._seed_of(chosen))
+        return replace(self, prior=prior, counts=self.counts.merged(chosen), seed=self._seed_of(chosen))
 
     @property
     def records(self) -> "RecordShares":
@@ -355,3 +358,45 @@ class NoiseAware(Posterior):
         )
         size = f"n = {self.n}" if self.n is not None else "n not known, 95 % interval {} to {}".format(*self.size.interval(0.95))
         return html_table(f"Noise-aware posterior, {size}", ("category", "mean", "std", "95 % interval"), rows)
+
+
+_ANSWERS = "randomized answers say shares of the population: {} is not computed from them"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomizedPosterior(NoiseAware):
+    """The posterior given randomized answers. `counts` is the law of the truthful ones alone: true counts have those of all others too.
+
+    The true counts x of all n records are known by their moments, which are those of the shares that are Dir(a + x) given x, and by draws.
+    """
+
+    @property
+    def size(self) -> SizePosterior:
+        """The number of records, which is that of the answers."""
+        return SizePosterior(int(self.n or 0), np.ones(1))
+
+    def count_probabilities(self, category: Hashable) -> tuple[Counts, Floats]:  # noqa: ARG002
+        """Refused: the law of a true count is not computed."""
+        raise RefusedError(_ANSWERS.format("the law of a true count"))
+
+    @property
+    def records(self) -> "RecordShares":
+        """Refused: the laws of true counts are not computed."""
+        raise RefusedError(_ANSWERS.format("the share of these very records"))
+
+    def given(self, categories: Iterable[Hashable]) -> NoiseAware:  # noqa: ARG002
+        """Refused: how many records are in some of the categories is not computed."""
+        raise RefusedError(_ANSWERS.format("the distribution among some categories"))
+
+    def figures(self, mass: float = 0.95) -> Figures:
+        """Means, standard deviations and intervals as of any posterior; the moments of the true counts follow from those of the shares."""
+        found, a = super().figures(mass), self.prior.concentration
+        size, mean = float(self.prior.exact_total) + float(self.n or 0), found.mean
+        square = size * (size + 1.0) * found.std**2 - size * mean * (1.0 - mean)
+        return replace(found, count_mean=size * mean - a, count_std=np.sqrt(np.maximum(square, 0.0)))
+
+    def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
+        """The truthful answers, and those of the others, who are as the shares that the truthful ones leave probable."""
+        truthful = self.counts.sample(draws, rng)
+        shares = dirichlet_draws(self.prior.concentration + truthful, rng)
+        return np.asarray(truthful + rng.multinomial(int(self.n or 0) - truthful.sum(axis=1), shares))

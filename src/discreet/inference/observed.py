@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.observed import Observed
@@ -30,7 +31,8 @@ def observed(
 
     Args:
         counts: The published counts in the order of the prior's categories; of a table a row for each group. None where one is suppressed.
-        noise: The noise that was added to every count: `dc.noise.Geometric`, `dc.noise.DiscreteGaussian` or `dc.noise.Laplace`.
+        noise: The noise that was added to every count: `dc.noise.Geometric`, `dc.noise.DiscreteGaussian` or `dc.noise.Laplace`. With
+            `dc.noise.RandomizedResponse` the counts are those of randomized answers, and their sum is the public n.
         steps: What was done to the noisy counts, in its order: `dc.noise.clamped`, `dc.noise.rounded`, `dc.noise.suppressed`.
         prior: What is believed about the categories before; it names them.
         source: Who published the counts, and whose promise it is, in words that the record shows.
@@ -43,11 +45,15 @@ def observed(
         RefusedError: There is no likelihood that can be computed.
     """
     made = noise_of(noise)
+    if made.answers(prior.k) is not None and "n" not in declared:
+        declared["n"] = _answered(counts)
     mechanism: Observed[Any] = Observed(prior, published_noise=str(made), steps=steps_of(steps), source=source, **declared)
     raw = _raw(counts, made, mechanism.by)
     if not mechanism._is_outcome(raw):
         shape = (len(mechanism.by), mechanism.prior.k) if mechanism.by.columns else (mechanism.prior.k,)
         after = f"the steps {mechanism.steps}" if mechanism.steps else "no steps, which suppress nothing"
+        if mechanism._answers is not None:
+            raise InvalidInputError(f"answers must be {prior.k} whole numbers of at least 0 that add up to n; look at n and the prior")
         raise InvalidInputError(
             f"published counts must have shape {shape}, 0 in impossible cells, and be what {made} noise and {after} can make; "
             "look at the steps and their order"
@@ -57,6 +63,14 @@ def observed(
         words.check_fits(prior.categories, mechanism.space.groups, NO_GUARANTEE)
     mechanism._check_labels()
     return mechanism._recorded(replace(NO_GUARANTEE, neighbours=mechanism.space.relation), raw, words)
+
+
+def _answered(counts: Any) -> int:
+    """How many people answered."""
+    whole = np.array(counts).dtype.kind in "iu" and np.ndim(counts) == 1
+    if not whole or (np.abs(counts) > limits.COUNT // np.size(counts)).any():
+        raise InvalidInputError("randomized answers must be a list of whole numbers, one for each category, with a sum below 2**53")
+    return max(int(np.sum(counts)), 0)
 
 
 def _raw(counts: Any, noise: PublishedNoise, by: Groups) -> Any:

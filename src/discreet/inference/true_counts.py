@@ -21,9 +21,10 @@ from discreet.counts.ladder import TAIL
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts, counts_of_split
-from discreet.errors import TooLargeError
+from discreet.errors import RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
+from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
 from discreet.model.dirichlet import Prior
@@ -136,6 +137,14 @@ def check_noisy_total(total: float) -> None:
         )
 
 
+def counts_of_answers(prior: Prior, answers: RandomizedAnswers, raw: Sequence[int]) -> CountLaw:
+    """The posterior law of the numbers of truthful answers among randomized ones. Raises TooLargeError where they are out of reach."""
+    check_noisy_total(sum(raw))
+    _check_prior(prior.concentration)
+    split, root, log_constant = answers.tree(prior.concentration, raw)
+    return counts_of_split(split, root, log_constant=log_constant)
+
+
 # --- refusals by public numbers ---------------------------------------------------------------------------------------
 
 
@@ -147,6 +156,8 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     if mechanism.n is None:
         _check_prior((reader or mechanism.prior).concentration)
         check_any_total(mechanism.k, noise_of_any_total(mechanism).kernel)
+    elif mechanism._answers is not None:
+        _check_prior((reader or mechanism.prior).concentration)
     elif mechanism.noise is None:
         check_listable(mechanism)
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
@@ -155,7 +166,9 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
 
 
 def check_listable(mechanism: Mechanism) -> None:
-    """Refuse a mechanism whose laws are too long to be listed for every dataset."""
+    """Refuse a mechanism whose laws are not listed, or too long to be listed for every dataset."""
+    if mechanism._answers is not None:
+        raise RefusedError("randomized answers say shares alone, with noise_aware(): no likelihood of true counts is computed")
     limit = mechanism._most_datasets
     if not mechanism.space.is_few(limit):
         size = mechanism.space.size if mechanism.k <= limit else 10**15
@@ -184,7 +197,8 @@ def _check_windows(n: int, k: int, noise: CellNoise) -> None:
 def _check_prior(a: Floats) -> None:
     if a.min() < limits.LEAST_PRIOR:
         raise TooLargeError(
-            f"with a private n no posterior is computed for prior parameters below {limits.LEAST_PRIOR:g}: rounding errors would show"
+            "with a private n, or from randomized answers, no posterior is computed for prior parameters below "
+            f"{limits.LEAST_PRIOR:g}: rounding errors would show"
         )
 
 

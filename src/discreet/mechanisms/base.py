@@ -28,6 +28,7 @@ from discreet.mechanisms.former_names import FormerNames, refuse_former_names
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
+from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import AsDrawn, Report
 from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
 from discreet.mechanisms.steady import quantum_above, whole_quanta
@@ -234,6 +235,11 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     @property
     def noise(self) -> CellNoise | None:
         """The noise, if its likelihood is a product over categories."""
+        return None
+
+    @property
+    def _answers(self) -> RandomizedAnswers | None:
+        """What people did to their answers before these were counted, if that is what an outcome is."""
         return None
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002

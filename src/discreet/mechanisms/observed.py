@@ -12,6 +12,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.published import SUPPRESSED, SteppedNoise, noise_of, stepped, steps_of
+from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import Report
 from discreet.mechanisms.tabled import Tabled
 from discreet.model.size_priors import size_prior_of
@@ -52,7 +53,7 @@ class Observed(Tabled[Drawn]):
     Args:
         prior: What readers begin with; it names the categories, in their order.
         n: What is public about the number of records, as for `LatticeGeometric`.
-        published_noise: The noise, as text: "geometric:1/2", "gaussian:4", "zcdp:1/32" or "laplace:2".
+        published_noise: The noise, as text: "geometric:1/2", "gaussian:4", "zcdp:1/32", "laplace:2" or "randomized:1".
         steps: What was done after it, in order, as text: "clamped:0,rounded:5,suppressed:10".
         size_prior: What is believed about a private number of records, as text: "flat" or "poisson:180".
         source: Who published the counts and whose promise it is, in words.
@@ -74,6 +75,10 @@ class Observed(Tabled[Drawn]):
         size_prior_of(self.size_prior)
         super().__attrs_post_init__()
         _ = self.noise
+        if self._answers is not None and (self.by.columns or self.steps or self.size_prior != "flat" or self.n is None):
+            raise InvalidInputError(
+                "randomized answers are read of one question with public n, without by, steps and size_prior: give each group by itself"
+            )
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -91,9 +96,15 @@ class Observed(Tabled[Drawn]):
         return self.source or "whoever published the counts"
 
     @cached_property
-    def noise(self) -> CellNoise:
-        """The noise of every cell, with what was done after it."""
-        return stepped(noise_of(self.published_noise).on(self.space.k), steps_of(self.steps))
+    def noise(self) -> CellNoise | None:  # type: ignore[override] # it is None for one variable alone: tables of answers are refused
+        """The noise of every cell, with what was done after it; None where answers are randomized."""
+        added = noise_of(self.published_noise).on(self.space.k)
+        return None if added is None else stepped(added, steps_of(self.steps))
+
+    @property
+    def _answers(self) -> RandomizedAnswers | None:
+        """What people did to their answers."""
+        return noise_of(self.published_noise).answers(self.space.k)
 
     def _raw_law(self, counts: Counts) -> Law:  # noqa: ARG002
         """Refused: there is nothing to study here."""
@@ -115,6 +126,8 @@ class Observed(Tabled[Drawn]):
             return False
         if (np.abs(array[array != SUPPRESSED]) > limits.COUNT).any():
             return False
+        if self._answers is not None:
+            return bool((array >= 0).all() and array.sum() == self.n)
         values = np.unique(array[possible]).tolist()
         return all(self._published(z) for z in values)
 

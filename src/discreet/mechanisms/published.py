@@ -22,6 +22,7 @@ from discreet.mechanisms.gaussian_noise import GaussianNoise
 from discreet.mechanisms.laplace import LaplaceNoise
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
+from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.validation import check_moderate, shown
 
 SUPPRESSED = -2 * limits.COUNT
@@ -64,8 +65,12 @@ class PublishedNoise(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def on(self, cells: int) -> IndependentNoise:
-        """The noise of so many cells."""
+    def on(self, cells: int) -> IndependentNoise | None:
+        """The noise of so many cells; None if none was added to counts."""
+
+    def answers(self, cells: int) -> RandomizedAnswers | None:  # noqa: ARG002
+        """What people did to their answers to a question with so many categories; None if counts were changed and not answers."""
+        return None
 
     @abstractmethod
     def __str__(self) -> str:
@@ -131,11 +136,33 @@ class PublishedGaussian(PublishedNoise):
         return f"DiscreteGaussian({'sigma' if self.rho is None else 'rho'}={str(self.sigma if self.rho is None else self.rho)!r})"
 
 
+@frozen(repr=False)
+class PublishedAnswers(PublishedNoise):
+    """Randomized response: every person gave the true category with odds e^ε to each of the others, and answers were counted."""
+
+    epsilon: Fraction = field(default=None, converter=_epsilon)
+    name: ClassVar[str] = "randomized"
+
+    def on(self, cells: int) -> None:
+        """None was added to counts."""
+
+    def answers(self, cells: int) -> RandomizedAnswers:
+        """What people did to their answers."""
+        return RandomizedAnswers(float(self.epsilon), cells)
+
+    def __str__(self) -> str:
+        return f"randomized:{self.epsilon}"
+
+    def __repr__(self) -> str:
+        return f"RandomizedResponse(epsilon={str(self.epsilon)!r})"
+
+
 _NOISES: dict[str, Callable[[str], PublishedNoise]] = {
     "geometric": PublishedGeometric,
     "laplace": PublishedLaplace,
     "gaussian": PublishedGaussian,
     "zcdp": lambda rho: PublishedGaussian(rho=rho),
+    "randomized": PublishedAnswers,
 }
 
 
@@ -146,8 +173,10 @@ def noise_of(given: Any) -> PublishedNoise:
     name, _, scale = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
     if name not in _NOISES or not scale:
         raise InvalidInputError(
-            f"noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=) or .Laplace(scale=); got {shown(given)!r}",
-            in_shell=f"--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO or laplace:SCALE; got {shown(given)!r}",
+            "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=) or "
+            f".RandomizedResponse(epsilon=); got {shown(given)!r}",
+            in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE or randomized:EPSILON; "
+            f"got {shown(given)!r}",
         )
     return _NOISES[name](scale)
 
