@@ -151,7 +151,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     RecordRequest: RECORD,
     ShowRequest: RECORD
     | {"reference": "north,f", "category": "current", "over": "sex,age", "weights": "alike", "plot": "forest.png"}
-    | {"output": "a.csv", "layout": "cross", "only": "yes", "as_json": True},
+    | {"pooled": True, "output": "a.csv", "layout": "cross", "only": "yes", "as_json": True},
     ReportRequest: RECORD | {"output": "a.html"},
     ContrastRequest: RECORD | CONTRAST,
     CombineRequest: COMBINE,

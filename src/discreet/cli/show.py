@@ -16,6 +16,7 @@ from discreet.present.contrasts import Compared
 from discreet.present.exports import summary_table
 from discreet.present.figures import CellFigures, cell_fields, check_work, laid_out
 from discreet.present.how_read import HowRead, NoiseIntervals, whose
+from discreet.present.pooled import CommonLawFigures
 from discreet.present.progress import progress_bar
 from discreet.present.record import print_record, prior_lines, promise_lines, record_fields
 from discreet.present.terminal import notice, print_json, print_lines, print_table
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 def show(asked: ShowRequest) -> None:
     """Show a release from its public record alone: reported counts, means, intervals that allow for the noise, and what is promised.
 
-    Of the folder of a study, it lists the tables. With --over it shows groups of a table together.
+    Of the folder of a study, it lists the tables. With --over it shows groups of a table together, and with --pooled small
+    groups borrow from the others.
 
     Examples: discreet show posterior.json --mass 0.9, or discreet release ... | discreet show -, or
     discreet show table.json --reference north,f --category current --plot forest.png, or
@@ -61,7 +63,10 @@ def show(asked: ShowRequest) -> None:
     reader = parse_reader_prior(asked.prior, found)
     how = HowRead(mass, slow, reader, asked.about)
     if asked.over:
-        _check_alone({"--plot": plot, "--output": output, "--reference": asked.reference})
+        _check_alone("--over puts them together", {"--plot": plot, "--output": output, "--reference": asked.reference})
+    if asked.pooled:
+        _show_pooled(found, asked, how)
+        return
     if asked.reference is not None and asked.category is not None:
         _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
         return
@@ -82,10 +87,31 @@ def show(asked: ShowRequest) -> None:
         save_table(table, output)
 
 
-def _check_alone(given: Mapping[str, object]) -> None:
+def _check_alone(other: str, given: Mapping[str, object]) -> None:
+    """Refuse options that do not go together with another one, of which it is said what it does."""
     for option, value in given.items():
         if value is not None:
-            raise InvalidInputError(f"{option} is about the groups as they are, and --over puts them together: leave one of them out")
+            raise InvalidInputError(f"{option} is about the groups as they are, and {other}: leave one of them out")
+
+
+def _show_pooled(found: "Release", asked: ShowRequest, how: HowRead) -> None:
+    """The shares of all groups under one common law."""
+    given = {"--over": asked.over, "--plot": asked.plot, "--output": asked.output, "--reference": asked.reference, "--prior": asked.prior}
+    _check_alone("--pooled reads them together", given)
+    asked.margins(found)  # refuses weights without --over
+    if how.of_records:
+        raise InvalidInputError("--pooled is for shares of the population, and --about records asks for those of the records")
+    if not found.by.columns:
+        raise InvalidInputError("--pooled reads the groups of a table together, and this record has none")
+    pooled, none = found.noise_aware().pooled(), NoiseIntervals(wanted=False)
+    law, figures = CommonLawFigures.of(pooled, how.mass), CellFigures.of(pooled, how)
+    if asked.as_json:
+        known = {"pooled": law.fields(), "mass": how.mass, "shares_of": how.about}
+        print_json({**known, "cells": cell_fields(found.cells, found.counts, figures, none)})
+        return
+    print_table(laid_out(found.cells, found.counts, figures, none, how))
+    shares = ("Shares", f"{whose(found, 'population')}; {law.model}")
+    print_lines([*about_lines(found), shares, *law.lines(), *promise_lines(found, computed=False)])
 
 
 def _show_margins(margins: "Margins", how: HowRead, *, as_json: bool) -> None:

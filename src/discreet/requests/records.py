@@ -82,6 +82,10 @@ class ShowRequest(RecordRequest):
         "are compared as if they had the same mix (needs public sizes); or LABEL=NUMBER,... of a population of your own.",
         default="own",
     )
+    pooled: bool = asked(
+        SWITCH_KIND,
+        "Read the groups of a table together: their shares come from one Dirichlet, and small groups borrow from the others.",
+    )
     plot: Path | None = asked(
         help="Also draw the posteriors to this PNG, SVG or PDF file. A picture that show drew earlier is replaced.", **PICTURE
     )

@@ -50,6 +50,12 @@ class Hyperprior:
     median: float = 1.0
     shape: float = 1.0
 
+    def __str__(self) -> str:
+        """In words."""
+        mean = "is uniform" if set(self.mean) == {1.0} else f"has a Dirichlet({', '.join(f'{a:g}' for a in self.mean)})"
+        power = "" if self.shape == 1.0 else f"^{self.shape:g}"
+        return f"the common mean {mean}, and the strength s has P(s <= t) = t{power}/({self.median:g}{power} + t{power})"
+
     def log_density(self, y: Floats) -> float:
         """Of a point."""
         lift, shares = self.shape * (float(y[0]) - log(self.median)), np.array(self.mean)
