@@ -69,6 +69,14 @@ def test_counts_of_others_say_their_noise_and_have_nothing_to_verify(by: Any, tm
     assert_refused(invoke("verify", str(path)), "nothing to verify: whatever is promised is promised by Office A")
 
 
+def test_randomized_answers_are_not_shown_where_to_ask_for_the_shares_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(dc.observed(COUNTS, noise="randomized:1", prior=PRIOR).to_json())
+    shown = " ".join(invoke("show", str(path)).output.split())
+    assert "Shares of the population they were drawn from Promise" in shown
+    assert "the share of these very records is not computed" in " ".join(invoke("show", str(path), "--about", "records").output.split())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"

@@ -124,7 +124,8 @@ def counted_once(found: "Release") -> str:
 def whose_lines(found: "Release", how: HowRead, none: float | None, noise: NoiseIntervals) -> "Lines":
     """Return the lines on a terminal about whose shares are shown, what they are given, and what the prior has to do with it."""
     if not how.of_records:
-        return [("Shares", f"{whose(found, 'population')}; show --about records has those {whose(found, 'records')}")]
+        other = "" if found.mechanism._answers is not None else f"; show --about records has those {whose(found, 'records')}"
+        return [("Shares", whose(found, "population") + other)]
     said = [whose(found, "records"), given_any(found, none), counted_once(found)]
     alone = (
         "an interval of the noise alone, in the last column, has no prior and holds for any data"
