@@ -414,7 +414,10 @@ class SteppedNoise(CellNoise):
 
     def log_factor(self, difference: Floats) -> Floats:  # noqa: ARG002
         """Refused: the likelihood is no function of the difference."""
-        raise RefusedError("counts that were clamped, rounded or suppressed have no likelihood by their difference from true ones")
+        raise RefusedError(
+            "counts that were clamped, rounded or suppressed have no likelihood by their difference from true ones, which this needs: read "
+            "each group alone"
+        )
 
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002
         """Refused: how far a published count is from the true one depends on the true one."""

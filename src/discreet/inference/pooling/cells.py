@@ -47,12 +47,18 @@ class PooledCells:
 
     @staticmethod
     def of(raw: Counts, possible: Mask, noise: CellNoise, sizes: Counts | None, size_prior: SizePrior | None) -> "PooledCells":
-        """The windows of all cells; TooLargeError where there are too many counts to hold."""
+        """The windows of all cells; TooLargeError where there are too many counts to hold.
+
+        Noise on every cell can lead far away from a public size: windows are wider by what the noisy counts lack or have too much, since
+        the most likely counts with that size are no farther from them.
+        """
+        noise.held(raw.ravel(), None)  # refuses what is so far out that floats cannot tell counts apart
         together = sizes is not None and len(noise.blocks) > 0  # noise that adds up to 0 falls twice as fast in each cell
         reach = [_reach(noise, (0.5 if together else 1.0) * _LIKELIHOOD_DEPTH, sign) for sign in (1, -1)]
         top = np.where(possible, _NO_COUNT if sizes is None else sizes[:, None], 0)
         base = np.clip(raw, 0, top)
-        low, high = np.maximum(base - reach[0], 0), np.minimum(base + reach[1], top)
+        gap = 0 if sizes is None or together else np.abs(sizes - base.sum(axis=1))[:, None]
+        low, high = np.maximum(base - reach[0] - gap, 0), np.minimum(base + reach[1] + gap, top)
         width = int((high - low).max(initial=0)) + 1
         if low.size * width > limits.POOLED_COUNTS:
             raise TooLargeError(

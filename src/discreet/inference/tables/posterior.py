@@ -148,7 +148,7 @@ class ReleasedTable(TablePosterior):
             looked at: the common law takes their place.
 
         Raises:
-            RefusedError: Only the total of all groups is public.
+            RefusedError: Only the total of all groups is public, or published counts were clamped, rounded or suppressed.
             InvalidInputError: `strength` or `shape` is not a positive number, or `mean` has other categories.
         """
         if self.tied or self.mechanism._table.published == "total":
@@ -156,13 +156,15 @@ class ReleasedTable(TablePosterior):
                 "groups cannot be pooled where only their total is public: it ties their sizes, and so all groups at once; "
                 "they can where the sizes of groups are public, or nothing is"
             )
+        noise = self.mechanism.noise
+        noise.log_factor(np.zeros(1))  # refuses counts that were clamped, rounded or suppressed
         known = Dirichlet.uniform(categories=self.categories) if mean is None else mean
         if not isinstance(known, (Dirichlet, Beta)) or known.k != len(self.categories):
             raise InvalidInputError(f"mean must be a Dirichlet or a Beta of {len(self.categories)} categories; left out it is uniform")
         median, falls = (float(check_moderate(each, name)) for each, name in ((strength, "strength"), (shape, "shape")))
         prior = Hyperprior(tuple(known.concentration.tolist()), median, falls)
         alone = sum(self._log_evidence(i) for i in np.flatnonzero(self._possible.sum(axis=1) < 2).tolist())
-        return PooledTable(self, self.raw, self.mechanism.noise, self.size_prior, prior, alone)
+        return PooledTable(self, self.raw, noise, self.size_prior, prior, alone)
 
     def share(self, group: Hashable) -> BetaMixture:
         if self.mechanism._table.published != "total":
