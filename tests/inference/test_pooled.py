@@ -216,7 +216,7 @@ def covered(groups: int, worlds: int, seed: int) -> Floats:
 
 
 @pytest.mark.parametrize(
-    ("groups", "worlds"), [(4, 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 60), (20, 40), (100, 18)))]
+    ("groups", "worlds"), [(4, 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 30), (20, 20), (100, 18)))]
 )
 def test_coverage_over_the_hyperprior(groups: int, worlds: int) -> None:
     found = covered(groups, worlds, 3)
