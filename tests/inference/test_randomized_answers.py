@@ -86,6 +86,13 @@ def test_posteriors_are_those_of_enumeration() -> None:
         assert world.difference(world.posterior()) < 1e-10, seed
 
 
+@pytest.mark.slow
+def test_posteriors_of_three_hundred_worlds_are_those_of_enumeration() -> None:
+    for seed in range(25, 300):
+        world = World.of(seed)
+        assert world.difference(world.posterior()) < 1e-10, seed
+
+
 def test_an_epsilon_that_is_a_tenth_off_is_told() -> None:
     worlds = [World.of(seed) for seed in range(8)]
     assert np.median([world.difference(world.posterior(1.1)) for world in worlds]) > 1e-3
@@ -208,6 +215,8 @@ def test_what_is_not_computed_from_answers_is_refused() -> None:
         ({"counts": [1, None, 3]}, "list of whole numbers"),
         ({"counts": [1.5, 2, 3]}, "list of whole numbers"),
         ({"counts": [2**53, 2, 3]}, "list of whole numbers"),
+        ({"prior": [1, 1, 1]}, "prior must be"),
+        ({"prior": [1, 1, 1], "noise": "gaussian:2"}, "prior must be"),
         ({"noise": "randomized:0"}, "epsilon must be"),
         ({"noise": "randomized"}, "noise must be"),
     ],

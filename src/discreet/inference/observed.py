@@ -45,7 +45,7 @@ def observed(
         RefusedError: There is no likelihood that can be computed.
     """
     made = noise_of(noise)
-    if made.answers(prior.k) is not None and "n" not in declared:
+    if made.on(1) is None and "n" not in declared:
         declared["n"] = _answered(counts)
     mechanism: Observed[Any] = Observed(prior, published_noise=str(made), steps=steps_of(steps), source=source, **declared)
     raw = _raw(counts, made, mechanism.by)
