@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Rational, Real
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -248,6 +248,7 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 Public = Literal["sizes", "total", "nothing"]
 """The part of the data that is public beside their categories: how many records each group has, how many there are, or neither."""
+PROMISES: tuple[Public, ...] = get_args(Public)
 
 
 def check_public(public: Any, name: str = "public", *, groups: bool = False) -> Public:
@@ -257,7 +258,7 @@ def check_public(public: Any, name: str = "public", *, groups: bool = False) -> 
             f"{name} sizes is about groups, and none are declared here: take total (n is published), with the n of one group if this is "
             "about one, or nothing"
         )
-    if public not in ("sizes", "total", "nothing"):
+    if public not in PROMISES:
         sizes = "sizes (of every group), " if groups else ""
         raise InvalidInputError(f"{name} must be {sizes}total (n is published) or nothing (n stays private), got {shown(public)!r}")
     return cast(Public, public)

@@ -134,14 +134,19 @@ def test_laws_that_would_be_searches_are_refused() -> None:
 # --- compare and plan ---------------------------------------------------------------------------------------------------
 
 
+WITHOUT_N = {"LatticeGeometric", "Remapped(LatticeGeometric)", "DiscreteGaussian", "Remapped(DiscreteGaussian)"}
+
+
 def test_a_comparison_has_the_mechanisms_that_need_no_n_and_the_other_promise() -> None:
     found = dc.compare(dc.Beta(1, 1), 30, 2, public="nothing")
     rows = {row.mechanism: row for row in found.rows}
-    assert set(rows) == {"LatticeGeometric", "Remapped(LatticeGeometric)"}
+    assert set(rows) == WITHOUT_N
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), epsilon=2)
     assert rows["LatticeGeometric"].error == expected_error(mechanism, over="predictive", n=30)
     assert rows["LatticeGeometric"].worst == expected_error(mechanism, over="worst", n=30)
-    assert all(row.guarantee == mechanism.guarantee for row in found.rows)
+    assert all(row.guarantee == mechanism.guarantee for name, row in rows.items() if "LatticeGeometric" in name)
+    others = [row.guarantee for name, row in rows.items() if "DiscreteGaussian" in name]
+    assert all(one is not None and one.basis == "computation" for one in others)
     remapped = rows["Remapped(LatticeGeometric)"].error
     assert remapped is not None
     assert abs(remapped - (rows["LatticeGeometric"].error or 0.0)) <= 4.0 * remapped.standard_error
@@ -197,7 +202,7 @@ def test_commands_know_both_promises() -> None:
     assert PUBLIC_GUESS in words
     made = json.loads(runner.invoke(app, ["compare", *options, "--json"]).stdout)
     assert (made["public"], made["neighbours"]) == ("nothing", "add or remove one")
-    assert {row["mechanism"] for row in made["rows"]} == {"LatticeGeometric", "Remapped(LatticeGeometric)"}
+    assert {row["mechanism"] for row in made["rows"]} == WITHOUT_N
     usual = json.loads(runner.invoke(app, ["compare", "--n", "4", "--json"]).stdout)
     assert (usual["public"], usual["neighbours"]) == ("total", "replace one")
     plan = runner.invoke(app, ["plan", "--error", "0.1", "--n", "30", "--public", "nothing"])

@@ -10,7 +10,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from discreet.arrays import Counts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.model.cells import Cells, Groups
 from discreet.model.datasets import Relation, Space, exchanges, moved, single_steps
-
-Published = Literal["sizes", "total", "nothing"]
+from discreet.validation import Public
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class TableSpace(Space):
             raise InvalidInputError("no group has records and two categories that can occur, so there is nothing to release")
 
     @property
-    def published(self) -> Published:
+    def published(self) -> Public:
         """Whether the size of every group, the total or nothing is public about the counts."""
         return "sizes" if self.sizes is not None else "nothing" if self.n is None else "total"
 

@@ -11,14 +11,12 @@ from discreet.model.dirichlet import Prior
 from discreet.planning.comparison import points
 from discreet.planning.plans import plan
 from discreet.text import plain
-from discreet.validation import check_moderate, check_records, exact, shown
+from discreet.validation import PROMISES, check_moderate, check_records, exact, shown
 
 if TYPE_CHECKING:
     from discreet.planning.width_plans import WidthPlan
     from discreet.validation import Public
 
-PROMISES: "tuple[Public, ...]" = ("sizes", "total", "nothing")
-"""The choices of what is public about the data of a table: the sizes of its groups, their total, or nothing."""
 _MOST_SIZES = 40
 """Different sizes of groups, each of which takes about a second."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import InvalidInputError
 from discreet.requests.delivery import AS_JSON
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked, changed
-from discreet.requests.kinds import NUMBER_KIND, PERIOD_KIND, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
+from discreet.requests.kinds import NUMBER_KIND, PERIOD_KIND, PUBLIC_CHOICES, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 PERIOD_CHOICES = {"": "All time", **{every: f"Each {every}" for every in ("day", "month", "quarter", "year")}}
 """Written out, because help must not have to load them."""
 UNITS = {"record": "One record", "person": "One person, with all their records"}
-PUBLIC_CHOICES = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
 DATASET_PART, COLUMNS_PART, MANY_PART = "Dataset", "Groups", "δ, and many small releases"
 """The parts of the form."""
 

@@ -315,4 +315,6 @@ SIZED_PRIOR_KIND = Kind(
     lambda text, reading: parse_prior(text, None, reading.name), sized_prior_text, lambda prior: prior_code(prior, labels=False)
 )
 PUBLIC_KIND = Kind(_public)
+PUBLIC_CHOICES = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
+"""The choices of what is public, as forms call them."""
 SHARES_OF_KIND = Kind(_shares_of)

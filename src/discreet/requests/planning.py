@@ -10,7 +10,7 @@ from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, Slider, asked, changed
-from discreet.requests.kinds import GROUPS_KIND
+from discreet.requests.kinds import GROUPS_KIND, PUBLIC_CHOICES
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share, parse_whole
 from discreet.requests.plan import CompareRequest, PlanRequest
 from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
@@ -172,7 +172,7 @@ class PlanQuestion(Request):
             "What is public about the data",
             "“Nothing” hides even whether someone took part.",
             words="what is public:",
-            choices={"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"},
+            choices=PUBLIC_CHOICES,
         ),
         default="total",
     )

@@ -10,7 +10,7 @@ from discreet.errors import InvalidInputError
 from discreet.requests.kinds import LABELS_KIND
 from discreet.requests.study import MANIFEST, Study, StudyTable
 from discreet.requests.study_keys import check_keys, in_study, keys_of, values_of
-from discreet.validation import check_moderate, exact, shown
+from discreet.validation import PROMISES, check_moderate, exact, shown
 
 _NAME = re.compile(r"[\w-]{1,60}")
 
@@ -28,7 +28,7 @@ def parsed(content: Mapping[str, Any], folder: Path) -> Study:
         if "id" in values:
             raise InvalidInputError("study.id and study.rows do not go together: an id says whose a row is, so leave out one of the two")
         values["one_row_per_person"] = bool(values.pop("rows"))
-    if values.get("public", "total") not in ("sizes", "total", "nothing"):
+    if values.get("public", "total") not in PROMISES:
         raise InvalidInputError(f"study.public must be 'sizes', 'total' or 'nothing', got {shown(values['public'])!r}")
     epsilon = check_moderate(values.pop("epsilon"), "study.epsilon")
     return Study(tuple(_table(name, table) for name, table in tables.items()), epsilon, folder=folder, **values)
