@@ -190,6 +190,30 @@ def test_ranks_and_contrasts_are_drawn() -> None:
     assert posterior.plot_contrasts(0, 9, quantity="odds ratio").get_xscale() == "log"
 
 
+def test_pooled_groups_are_drawn_beside_themselves_without_pooling() -> None:
+    mechanism: Any = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["yes", "no"]), [30, 40, 20], 1, by={"region": ["n", "s", "w"]})
+    raw = np.array([(4, 26), (30, 10), (9, 11)])
+    pooled = dc.Release(mechanism, mechanism.guarantee, raw, mechanism.report(raw)).noise_aware().pooled()
+    _, given = plt.subplots()
+    for ax in (pooled.plot(), pooled.plot(given)):
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["s", "w", "n"]
+        drawn = zip(ax.get_lines(), ax.collections[::2], (pooled.separate, pooled), (-1.0, 1.0), strict=True)  # and thick lines between
+        for dots, lines, posterior, side in drawn:
+            figures, order = posterior.figures(), [1, 2, 0]
+            assert np.asarray(dots.get_xdata()).tolist() == pytest.approx(figures.mean[order, 0].tolist())
+            assert (side * (np.asarray(dots.get_ydata()) - np.arange(3)) > 0.1).all()  # above and below the middle of the row
+            ends = np.array(lines.get_segments())[:, :, 0]
+            assert ends == pytest.approx(np.stack([figures.low[order, 0], figures.high[order, 0]], axis=1))
+        legend = ax.get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == ["each group by itself", "pooled"]
+    strength = pooled.strength.plot()
+    assert strength.get_xscale() == "log"
+    assert strength.get_xlabel() == "strength: median and 95 % interval"
+    median = strength.get_lines()[-1].get_xdata()
+    assert median == pytest.approx([pooled.strength.median()] * 2)
+
+
 def test_contrasts_are_drawn_as_densities() -> None:
     contrast = table_of().noise_aware().contrast(10, 9, 0)
     for quantity, scale in ((contrast.difference, "linear"), (contrast.ratio, "log")):

@@ -11,6 +11,7 @@ from discreet.errors import InvalidInputError
 from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST
 from discreet.plotting.style import (
     ESTIMATE,
+    NOISE,
     QUIET,
     RULE,
     drawing,
@@ -56,6 +57,8 @@ _TITLE_CHARACTERS = 18
 """The most characters of a line above a panel."""
 _NARROWEST_PANEL = 0.4
 """The narrowest panel over the widest that still has room for numbers and a name."""
+_OFF_THE_MIDDLE = 0.18
+"""How far above and below the middle of a row two intervals of one group are drawn."""
 _FARTHEST_RATIO = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
@@ -70,6 +73,8 @@ class GroupRows:
     high: "Floats"
     inner: "tuple[Floats, Floats] | None" = None
     """The ends of a shorter interval, drawn thick."""
+    shift: float = 0.0
+    """How far below the middle of its row each is drawn, in rows: where two are drawn beside each other, one of them is above it."""
 
 
 def plot_groups(
@@ -79,8 +84,8 @@ def plot_groups(
     colour = ESTIMATE if color is None else color
     names, own = [row_label(text) for text in groups.labels], ax is None
     if ax is None:
-        ax = new_axes(PICTURE_WIDTH, _height(names), grid="x", rows=True)
-    rows = np.arange(len(names))
+        ax = new_axes(PICTURE_WIDTH, _height(names * (2 if groups.shift else 1)), grid="x", rows=True)
+    rows = np.arange(len(names)) + groups.shift
     with drawing(own=own):
         if reference is not None:
             ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
@@ -92,7 +97,7 @@ def plot_groups(
             legend_below(ax)
         elif label is not None:
             ax.legend()
-        ax.set_yticks(rows, names)
+        ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(visible=True, axis="y", color=RULE, linewidth=0.6, linestyle="-")
         ax.set_axisbelow(True)
@@ -110,8 +115,8 @@ def _height(labels: Sequence[str], more: float = 1.5) -> float:
 class _Shares:
     """The means and intervals of the groups of a table that fit, and in how many a category occurs."""
 
-    def __init__(self, posterior: "TablePosterior", mass: float, release: "Release | None" = None) -> None:
-        self.release, self.mass, self.cells = release, mass, posterior.cells
+    def __init__(self, posterior: "TablePosterior", mass: float, release: "Release | None" = None, shift: float = 0.0) -> None:
+        self.release, self.mass, self.cells, self.shift = release, mass, posterior.cells, shift
         self.found = posterior.figures(mass)
         # The inner interval takes as long again, which a picture of a part of a large table is not worth.
         self.inner = posterior.figures(_INNER) if len(self.cells.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
@@ -138,7 +143,7 @@ class _Shares:
             return np.where(occurs, each[order, column], np.nan)
 
         inner = None if self.inner is None else (drawn(self.inner.low), drawn(self.inner.high))
-        rows = GroupRows(self.labels(order), drawn(self.found.mean), drawn(self.found.low), drawn(self.found.high), inner)
+        rows = GroupRows(self.labels(order), drawn(self.found.mean), drawn(self.found.low), drawn(self.found.high), inner, self.shift)
         return plot_groups(rows, ax, color=color, label=label)
 
     def limits(self, order: "Counts", column: int) -> tuple[float, float]:
@@ -190,6 +195,8 @@ def plot_table(
 ) -> "Axes":
     """Draw one category's share in every group: of the first category unless one is named.
 
+    Pooled groups have two intervals in each row, without pooling above and with it below.
+
     Args:
         posterior: That of the table.
         ax: The axes to draw on; new ones if left out.
@@ -202,12 +209,18 @@ def plot_table(
     own, how = ax is None, TableLook(**look)
     named = posterior.categories[0] if how.category is None else how.category
     column = category_index(posterior.categories, named)
-    shares = _Shares(posterior, mass, release)
+    apart = posterior._unpooled
+    shares = _Shares(posterior, mass, release, 0.0 if apart is None else _OFF_THE_MIDDLE)
     order = shares.order(column, how.sort)
-    ax = shares.draw(order[:_MOST_ROWS_DRAWN], column, ax, how.color, how.label)
+    drawn, label = order[:_MOST_ROWS_DRAWN], how.label
+    if apart is not None:
+        ax, label = _Shares(apart, mass, shift=-_OFF_THE_MIDDLE).draw(drawn, column, ax, NOISE, "each group by itself"), label or "pooled"
+    ax = shares.draw(drawn, column, ax, how.color, label)
     with drawing(own=own):
         if own:
             percentages(ax)
+        if own and apart is not None:
+            legend_below(ax, columns=2)
         ax.set_xlabel(f"probability of “{drawn_label(named)}”: {shares.meaning}")
         words = shares.title(variable, f"How common “{drawn_label(named)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order), how.sort)
         entitle(ax, words if how.title is None else how.title)

@@ -61,6 +61,10 @@ class PooledTable(TablePosterior):
         return self.separate.sizes
 
     @property
+    def _unpooled(self) -> TablePosterior:
+        return self.separate
+
+    @property
     def tied(self) -> bool:
         """Whether what is known about one group depends on the others: it does."""
         return True

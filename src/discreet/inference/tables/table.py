@@ -331,8 +331,15 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     # --- pictures -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _unpooled(self) -> "TablePosterior | None":
+        """The posterior without pooling, which pictures draw as well; None for one that is not pooled."""
+        return None
+
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95, **look: Unpack[GroupLook]) -> "Axes":
         """Draw the interval of one category's share in every group; of the first `category`, unless another is named.
+
+        Where groups are pooled, their intervals without pooling stand above.
 
         `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in Matplotlib.
         """
