@@ -165,7 +165,7 @@ def test_whoever_takes_the_port_gets_nothing_private(survey: Survey, pressed: st
         killed(server)
         with impostor(server.port, answer) as other:
             if pressed == "look":
-                page.evaluate("document.querySelector('#release-form > .primary').click()")
+                page.evaluate("document.querySelector('#release-form .act .primary').click()")
             elif pressed == "charge":
                 page.evaluate("document.querySelector('.confirm .primary')?.click()")
             elif pressed == "send a file":
@@ -211,5 +211,5 @@ def test_a_page_that_is_locked_stays_so_where_another_page_is_served(survey: Sur
             page = opened(found, server)
             killed(server)
         with explore("--ledger", survey.ledger, "--port", str(server.port), XDG_DATA_HOME=survey.home):
-            page.evaluate("document.querySelector('#release-form > .primary').click()")
+            page.evaluate("document.querySelector('#release-form .act .primary').click()")
             is_locked(page)

@@ -156,7 +156,7 @@ def _panel(panel: Panel, mass: str, *, as_reported: bool) -> list[Html]:
     which = "every category" if panel.heading is None else f"“{panel.heading}” in each group"
     described = f"The share of {which} with its {mass} interval, {'noise not allowed for' if as_reported else 'noise allowed for'}"
     drawn = figure(panel, described, as_reported=as_reported)
-    return [drawn, _table(panel, f"{described}.", mass, with_groups=panel.heading is not None)]
+    return [element("div", drawn, _table(panel, f"{described}.", mass, with_groups=panel.heading is not None), class_="panel")]
 
 
 def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:

@@ -147,8 +147,8 @@ class ReadRequest(Request):
         Kind(_prior),
         form=Row(
             SETTINGS_PART,
-            "Prior: what is believed before seeing the record",
-            "Empty: the record's own, chosen by its author. Or yours: uniform, jeffreys, or a number for each category.",
+            "Your own prior",
+            "Empty: the record's. Or uniform, jeffreys, or a number for each category.",
         ),
     )
 

@@ -51,6 +51,8 @@ class Curve:
     name: str
     axis: str
     """The label of the axis below."""
+    up: str
+    """The label of the axis at the left, with its unit."""
     places: Sequence[float]
     private: Sequence[float]
     plain: Sequence[float]
@@ -88,7 +90,7 @@ def curve(drawn: Curve) -> Html:
         if drawn.steep
         else _Scale(0.0, max(widths) * 1.05, False)
     )
-    grid = [_across_tick(tick, across.at(tick), drawn.axis == "ε") for tick in across.ticks()] + [
+    grid = [_across_tick(tick, across.at(tick), across.low < 1) for tick in across.ticks()] + [
         _up_tick(tick, 100.0 - up.at(tick)) for tick in up.ticks()
     ]
     lines = element(
@@ -111,7 +113,8 @@ def curve(drawn: Curve) -> Html:
         class_="legend",
     )
     below = element("p", drawn.axis, class_="axis-name")
-    return element("figure", element("div", picture, class_="curve-plot"), below, legend, class_="curve")
+    unit = element("p", drawn.up, class_="axis-name up-name")
+    return element("figure", unit, element("div", picture, class_="curve-plot"), below, legend, class_="curve")
 
 
 def _line(kind: str, places: Sequence[float], widths: Sequence[float], across: _Scale, up: _Scale) -> Html:

@@ -46,7 +46,7 @@ def type_in(page: Any, fields: dict[str, str]) -> None:
 
 
 def look(page: Any) -> None:
-    page.click("#release-form > .primary")
+    page.click("#release-form .act .primary")
     page.wait_for_selector(".confirm .primary")
 
 
@@ -132,11 +132,11 @@ def test_whoever_waits_sees_it_and_may_stop(server: Server, survey: Survey) -> N
         page = opened(found, server)
         type_in(page, unkept(survey, epsilon="0.23"))
         page.route("**/release/look", lambda route: held.append(route))
-        page.click("#release-form > .primary")
+        page.click("#release-form .act .primary")
         page.wait_for_selector("#release-look >> text=/Counting the records… [1-9]+ s/")
         page.click("text=Stop waiting")
         until(page, "document.getElementById('release-look').innerText === ''")
-        assert page.is_enabled("#release-form > .primary")
+        assert page.is_enabled("#release-form .act .primary")
         page.unroute("**/release/look")
         look(page)
         assert survey.spends() == before
@@ -148,13 +148,13 @@ def test_an_overspend_and_a_wrong_file(server: Server, survey: Survey) -> None:
     with browser() as found:
         page = opened(found, server)
         type_in(page, unkept(survey, epsilon="1000"))
-        page.click("#release-form > .primary")
+        page.click("#release-form .act .primary")
         page.wait_for_selector("#release-dataset-error:not(:empty)")
         assert "the release needs ε = 1000" in page.inner_text("#release-dataset-error")
         until(page, "document.activeElement.id === 'release-dataset'")
         (survey.folder / "x.csv").write_text(f"{SECRET}\n{SECRET}\n")
         type_in(page, {"epsilon": "1", "file": str(survey.folder / "x.csv")})
-        page.click("#release-form > .primary")
+        page.click("#release-form .act .primary")
         page.wait_for_selector("#release-column-error:not(:empty)")
         page.fill("#release-file", "")
         (survey.folder / "x.docx").write_text(SECRET)
@@ -224,7 +224,7 @@ def test_many_browsers_at_once(server: Server, survey: Survey) -> None:
         for number in range(BROWSERS):
             page = opened(found, server)
             type_in(page, unkept(survey, epsilon=f"0.01{number % QUESTIONS:02d}1"))
-            page.click("#release-form > .primary")
+            page.click("#release-form .act .primary")
             pages.append(page)
         for page in pages:
             page.wait_for_selector(".confirm .primary")

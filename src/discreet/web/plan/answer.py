@@ -34,9 +34,9 @@ def answer(question: PlanQuestion) -> Html:
     """Widths, odds, and the example if it is quick; otherwise a place that asks for it."""
     with field("mechanism"):
         question.planned_mechanism()
-    parts = [_width_section(question), _odds_section(question)]
+    parts = [_width_section(question), *_releasing(question), _odds_section(question)]
     inside = example(question) if is_quick(question) and is_quick_example(question) else _example_place()
-    return joined(*parts, element("section", element("h2", "What would be published"), inside), *_releasing(question))
+    return joined(*parts, element("section", element("h2", "What would be published"), inside))
 
 
 def _releasing(question: PlanQuestion) -> list[Html]:

@@ -65,13 +65,13 @@ def curves(question: PlanQuestion, progress: Progress) -> Html:
     level, half = float(question.planned_epsilon), " (half of yours)" if question.halved else ""
     by_epsilon = _section(
         over_epsilon,
-        ("ε", level, f"ε = {level:g}{half}", float(here.width)),
+        ("ε, without a unit", level, f"ε = {level:g}{half}", float(here.width)),
         f"With more or less ε, at n = {question.size:,}",
         same_plan("plan-over-epsilon", question.asks(curve=True, n=question.size)),
     )
     by_records = _section(
         over_records,
-        ("records", float(question.size), f"{question.size:,} records", float(here.width)),
+        ("number of records", float(question.size), f"{question.size:,} records", float(here.width)),
         f"With more or fewer records, at ε = {number_words(question.planned_epsilon)}",
         same_plan("plan-over-records", question.asks(curve=True, epsilon=question.planned_epsilon)),
     )
@@ -85,6 +85,7 @@ def _section(found: WidthCurve, here: tuple[str, float, str, float], heading: st
     drawn = Curve(
         f"Width of the 95 % intervals in points, against {against}",
         axis,
+        "width in points",
         [float(value) for value in found.at],
         [float(w) for w in found.widths],
         [float(w) for w in found.plain],

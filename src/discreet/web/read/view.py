@@ -97,10 +97,10 @@ def opened_record(key: str, record: Record) -> Html:
     asked = question(ReadShares, key, record, {})
     name = element("p", "From ", element("code", isolated(record.name)), class_="quiet from")
     head = element("div", page.heading(record.release), name, class_="opened", tabindex="-1", id="read-opened")
-    main = element("div", _settings(asked), _place("answer"), _table(asked), _compare(asked), _above(asked), *_margins(asked))
+    main = element("div", _place("answer"), _table(asked), _compare(asked), _above(asked), *_margins(asked))
     about = element("div", page.asked(record.release), counting(record.release), class_="card")
     side = element("div", about, _report(asked), _promise(asked), class_="desk-side")
-    return joined(head, element("div", main, side, class_="desk"))
+    return joined(head, _settings(asked), element("div", main, side, class_="desk"))
 
 
 def _place(name: str, words: str = "Computing…") -> Html:

@@ -63,6 +63,16 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   }, { once: true });
 });
 
+// Where in the job someone stands: the last of its steps that what is shown belongs to.
+const STEPS = [["#release-done", 7], ["#release-looked .confirm", 6], ["#release-looked", 3], ["#release-columns > *", 2], ["#release-form", 0]];
+document.addEventListener("htmx:afterSettle", () => {
+  const found = STEPS.find(([place]) => document.querySelector(place));
+  document.querySelectorAll(".job li").forEach((step, number) => {
+    if (number === found?.[1]) step.setAttribute("aria-current", "step");
+    else step.removeAttribute("aria-current");
+  });
+});
+
 const CONFIRM = "#release-looked .confirm[hx-post='/release/draw']";
 
 // What was looked at is what will be released: once something else is typed, it has to be looked at again, unless it is being charged.
