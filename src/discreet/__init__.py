@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # The public names are those of the stub `__init__.pyi`, each imported from its room when it is first used: `import discreet` and
 # `discreet --help` load no numerical library.

@@ -101,7 +101,6 @@ GIVEN = re.compile(
 
 DEFINITIONS = {
     ("exactness.md", "acceptance is at least 0.48 for any decreasing weight"): "a bound that is proved there",
-    ("CHANGELOG.md", "fits in 1 GB"): "a limit that was chosen",
     ("exactness.md", "What may take more than 1 GB is refused"): "a limit that was chosen",
     ("planning.md", "off by less than 0.4 %, and in nine of ten"): "what tests/planning/test_widths.py asserts",
     ("planning.md", "in one outcome by less than 2.5 %"): "what tests/planning/test_widths.py asserts",
