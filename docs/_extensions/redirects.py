@@ -17,6 +17,7 @@ _MERGED = {
     "explain/inference": "howto/reading",
     "howto": "start/faq",
     "howto/howto": "start/faq",
+    "howto/reading_tables": "howto/reading",
 }
 """Pages that became part of another one, by their old addresses."""
 

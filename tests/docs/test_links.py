@@ -99,4 +99,5 @@ def test_every_old_address_leads_to_a_page(tmp_path: Path) -> None:
     assert set(OLD) <= leads.keys()
     assert all((DOCS / name).parent.joinpath(link).with_suffix(".md").is_file() for name, links in leads.items() for link in links)
     assert (leads["inference"], leads["inference_proofs"]) == (["howto/reading.html"], ["proofs/inference.html"])
+    assert leads["howto/reading_tables"] == ["../howto/reading.html"]
     assert (leads["howto"], leads["howto/howto"]) == (["start/faq.html"], ["../start/faq.html"])

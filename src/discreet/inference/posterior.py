@@ -71,7 +71,7 @@ class Posterior(FieldsAlone, Reading):
     def simultaneous(self, mass: float = 0.95) -> Figures:
         """Equal-tailed intervals of all cells that hold together, all of them at once, with probability `mass` or more.
 
-        They are intervals at one common level (docs/howto/reading_tables.md).
+        They are intervals at one common level (docs/howto/reading.md).
         """
         tail = common_tail(check_share(mass, "mass"), self._occurring(), self.tied)
         return replace(self.figures(self._level(tail)), together=mass)

@@ -1,4 +1,4 @@
-"""Contrasts of two groups that are adjusted for other columns: standardised, and Mantel-Haenszel's (docs/howto/reading_tables.md).
+"""Contrasts of two groups that are adjusted for other columns: standardised, and Mantel-Haenszel's (docs/howto/reading.md).
 
 Every combination of the labels of the columns that are adjusted for is a stratum d. With θ₁ and θ₂ for the two groups in it and n₁ and n₂
 for their sizes, Mantel and Haenszel weigh strata by w = n₁n₂/(n₁ + n₂):

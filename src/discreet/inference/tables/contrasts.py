@@ -1,4 +1,4 @@
-"""Contrasts of groups of a table: how the probability of some categories differs between two of them (docs/howto/reading_tables.md).
+"""Contrasts of groups of a table: how the probability of some categories differs between two of them (docs/howto/reading.md).
 
 Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
 """

@@ -1,4 +1,4 @@
-"""The posterior law of all true counts of a table: what draws and sums of them are made from (docs/howto/reading_tables.md).
+"""The posterior law of all true counts of a table: what draws and sums of them are made from (docs/howto/reading.md).
 
 Where the sizes of groups are public, or nothing is, groups are independent. Where only the total is, they are tied by their sizes alone:
 the sizes are drawn first, and then the counts of each group given its size.

@@ -1,4 +1,4 @@
-"""Summaries of a table's record, piece by piece: Arrow in, Arrow out (docs/howto/reading_tables.md).
+"""Summaries of a table's record, piece by piece: Arrow in, Arrow out (docs/howto/reading.md).
 
 Where the sizes of groups are public, or nothing is, a group's posterior depends on its own cells alone. Whoever has these and what the
 record says beside its cells can read it: one process that goes through a file, or the executors of a cluster.

@@ -1,4 +1,4 @@
-"""The posterior of every group of a table by one release, one group at a time (docs/howto/reading_tables.md).
+"""The posterior of every group of a table by one release, one group at a time (docs/howto/reading.md).
 
 What is public decides what a group's true counts are known by: its size, the total of all groups, or nothing but its own noisy counts.
 """

@@ -1,4 +1,4 @@
-"""Probabilities of categories over several groups, weighted by the shares of these groups (docs/howto/reading_tables.md).
+"""Probabilities of categories over several groups, weighted by the shares of these groups (docs/howto/reading.md).
 
 Weights are fixed numbers that a reader gives, or, where the total of all groups is public, the groups' shares of the population, which
 have a posterior: given the sizes u of groups they are Dir(b + u).

@@ -1,4 +1,4 @@
-"""Sums of the true counts of a table over groups (docs/howto/reading_tables.md).
+"""Sums of the true counts of a table over groups (docs/howto/reading.md).
 
 Between independent groups the law of a sum is a convolution of the laws of cells. Where a public total ties the groups, it is found from
 the joint laws of a cell and the size of its group, under a tilt that makes groups independent: their two-dimensional Fourier transforms

@@ -1,4 +1,4 @@
-"""The posterior of a table: what is known about every group, whatever its laws come from (docs/howto/reading_tables.md).
+"""The posterior of a table: what is known about every group, whatever its laws come from (docs/howto/reading.md).
 
 A group's posterior is a `NoiseAware`, as one variable has. Where laws come from is another matter: from one release (`posterior`), from
 several releases of the same groups, or from several questions about the same people (`several`).
@@ -318,7 +318,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
         `post.mantel_haenszel("men", "women", "admitted", over="department").odds_ratio` is the common odds ratio. It comes from draws,
         also of sizes that are not public; draws in which no stratum has records of both groups are left out. Arguments are as in
-        `standardised`, without weights: these follow from the sizes (docs/howto/reading_tables.md).
+        `standardised`, without weights: these follow from the sizes (docs/howto/reading.md).
         """
         strata, chosen, size = Strata.of(self.by, over), self._chosen(category), check_records(draws, "draws")
         sides = strata.sides(names := strata.names(first, second))
