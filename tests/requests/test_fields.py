@@ -18,6 +18,7 @@ from discreet.cli.study import app as study_app
 from discreet.requests.budget import BudgetRequest, ExploreRequest, HistoryRequest, LedgerRequest, SpendRequest
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, spoken
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
+from discreet.requests.observe import ObserveRequest
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
 from discreet.requests.planning import GoalQuestion, PlanQuestion
 from discreet.requests.reading import ReadContrast, ReadMargins, ReadRequest, ReadShares, ReadTable, ReadThreshold
@@ -133,6 +134,9 @@ VERIFY = {
 CONTRAST = {"first": "north,f", "second": "north,m", "category": "current", "category_option": "former", "group": "south", "as_json": True}
 CONTRAST |= {"over": "sex,age", "weights": "alike"}
 COMBINE = {"records": ["a.json", "-"], "same_data": False, "prior": "uniform", "mass": "0.9", "seed": "7", "slow": True, "as_json": True}
+OBSERVE = {name: RELEASE[name] for name in ("file", "categories", "na_values", "encoding", "title", "variable", "source", "date", "note")}
+OBSERVE |= {"noise": "laplace:2", "steps": "rounded:5,suppressed:10", "by": 'region,"a,b"', "column": "smoking", "count": "count"}
+OBSERVE |= {"prior": "jeffreys", "n": "310", "sizes": "size", "size_prior": "poisson:150", "impossible": ["south,40+,never"]}
 STUDY = {"study": "study.toml"}
 STUDY_RELEASE = STUDY | {"corrections": "c.toml", "output": "published", "ledger": "ledger.db", "dry_run": True, "yes": True}
 PUBLISHED = {"folder": "published", "mass": "90%", "slow": True, "about": "records"}
@@ -155,6 +159,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     ReportRequest: RECORD | {"output": "a.html"},
     ContrastRequest: RECORD | CONTRAST,
     CombineRequest: COMBINE,
+    ObserveRequest: OBSERVE | {"python": True, "output": "theirs.json"},
     StudyRequest: STUDY,
     StudyCheckRequest: STUDY | {"corrections": "c.toml"},
     StudyReleaseRequest: STUDY_RELEASE,
@@ -181,6 +186,7 @@ COMMANDS: dict[type[Request], str] = {
     ShowRequest: "show",
     ContrastRequest: "contrast",
     CombineRequest: "combine",
+    ObserveRequest: "observe",
     StudyRequest: "study check",
     StudyCheckRequest: "study check",
     StudyReleaseRequest: "study release",

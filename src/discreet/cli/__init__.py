@@ -13,6 +13,7 @@ from discreet.cli.combine import combine
 from discreet.cli.compare import compare
 from discreet.cli.contrast import contrast
 from discreet.cli.explore import explore
+from discreet.cli.observe import observe
 from discreet.cli.options import Command
 from discreet.cli.plan import plan
 from discreet.cli.release import release
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (check, release, show, report, contrast, combine, compare, plan, explore, verify, reproduce):
+for _command in (check, release, observe, show, report, contrast, combine, compare, plan, explore, verify, reproduce):
     app.command(cls=Command)(_command)
 app.add_typer(ledger.app)
 

@@ -83,6 +83,15 @@ def write_new(path: Path, content: bytes | Callable[[BinaryIO], object]) -> Path
         return next(name for name in names if is_moved(partial, name))
 
 
+def record_content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
+    """The content of a file that holds a record: JSON, or a table as Parquet where the file is called so."""
+    if found.by.columns and output.suffix.lower() == ".parquet":
+        from discreet.record.parquet import parquet_writer
+
+        return parquet_writer(found)
+    return found.to_json().encode()
+
+
 def tell_name(written: Path, wanted: Path) -> None:
     """Say so if a file had to be given another name."""
     if written != wanted:

@@ -5,12 +5,12 @@ from math import prod
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import typer
 
 from discreet.cli.confirmation import confirm_all
-from discreet.cli.output_files import check_place, save_picture, tell_name, write_new
+from discreet.cli.output_files import check_place, record_content, save_picture, tell_name, write_new
 from discreet.cli.questions import asks
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.present.progress import progress_bar
@@ -19,8 +19,6 @@ from discreet.requests.release import ReleaseDelivery
 from discreet.requests.release_steps import charge_of, check_budget, check_text, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.mechanisms.base import Prepared
     from discreet.record.release import Release
 
@@ -102,20 +100,11 @@ def _spent(asked: ReleaseDelivery, found: "Release") -> str:
 def _keep(found: "Release", output: Path) -> None:
     """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed."""
     try:
-        tell_name(write_new(output, _content(found, output)), output)
+        tell_name(write_new(output, record_content(found, output)), output)
     except DiscreetError as error:
         fault = f"the release was drawn and charged, but {error}"
         _print(found, fault)
         raise DiscreetError(f"{fault}; its record was printed instead: keep it") from None
-
-
-def _content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
-    """Return the content to write: JSON, or a table as Parquet where the file is called so."""
-    if found.by.columns and output.suffix.lower() == ".parquet":
-        from discreet.record.parquet import parquet_writer
-
-        return parquet_writer(found)
-    return found.to_json().encode()
 
 
 def _print(found: "Release", fault: str = "the release was drawn and charged, but it is too large for JSON") -> None:
@@ -129,7 +118,7 @@ def _print(found: "Release", fault: str = "the release was drawn and charged, bu
         if not found.by.columns:
             raise
         place = Path(gettempdir(), f"discreet-{token_hex(8)}.parquet")
-        raise DiscreetError(f"{fault}; its record is in {write_new(place, _content(found, place))}: keep it") from None
+        raise DiscreetError(f"{fault}; its record is in {write_new(place, record_content(found, place))}: keep it") from None
     try:
         typer.echo(text)
         sys.stdout.flush()
