@@ -93,7 +93,8 @@ def test_check_needs_a_file_that_can_be_read_again(asked: list[object]) -> None:
 
 def test_bands_of_a_single_release_may_have_a_category_for_missing_numbers(tmp_path: Path) -> None:
     (tmp_path / "hours.csv").write_text('hours\n0.5\n""\n2\n8\n')
-    asked = ["release", tmp_path / "hours.csv", "--column", "hours", "--epsilon", "80", "--yes"]
+    unnamed = ["release", tmp_path / "hours.csv", "--epsilon", "80", "--yes"]
+    asked = [*unnamed, "--column", "hours"]
     assert_refused(invoke(*asked, "--bands", "0,1,3"), "--missing CATEGORY makes a category of its own")
     done = invoke(*asked, "--bands", "0,1,3", "--missing", "no answer")
     assert done.exit_code == 0, done.output
@@ -103,8 +104,10 @@ def test_bands_of_a_single_release_may_have_a_category_for_missing_numbers(tmp_p
     assert_refused(invoke(*asked, "--missing", "no answer", "--categories", "a,b"), "--missing is about bands")
     assert_refused(invoke(*asked, "--bands", "0,1", "--categories", "a,b"), "do not go together")
     assert_refused(invoke(*asked, "--bands", "0,1,half"), "--bands must be a number")
-    named = invoke(*asked, "--bands", "hours=0,1,3", "--missing", "no answer")
-    assert (named.exit_code, named.output) == (done.exit_code, done.output)
+    for words in (asked, unnamed):
+        named = invoke(*words, "--bands", "hours=0,1,3", "--missing", "no answer")
+        assert (named.exit_code, named.output) == (done.exit_code, done.output)
+    assert_refused(invoke(*unnamed, "--bands", "0,1,3"), "--column is needed")
     assert_refused(invoke(*asked, "--bands", "age=0,1,3"), "of another one bands are groups, as in --by age=bands:18,35,55")
     assert_refused(invoke(*asked), "--categories is needed, or --bands")
     python = ReleaseRequest.read(

@@ -50,7 +50,8 @@ def test_the_page_says_what_is_required_and_what_is_the_default(page: str) -> No
         start = page.index(f'id="{anchor}"')
         return unescape(re.sub("<[^>]+>", "", page[start : page.index("</dd>", start)]))
 
-    assert "Required." in about("cmdoption-discreet-release-column")
+    assert "Required." in about("cmdoption-discreet-release-epsilon")
+    assert "Required." not in about("cmdoption-discreet-release-column")  # --bands may name it
     assert "Default: LatticeGeometric." in about("cmdoption-discreet-release-mechanism")
     assert "'part-*.parquet', - for CSV" in about("cmdoption-discreet-release-arg-file")
     assert "Required." not in about("cmdoption-discreet-release-mechanism")

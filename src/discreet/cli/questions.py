@@ -36,7 +36,7 @@ def _parameter(one: Field) -> Parameter:
     """A field as typer takes it."""
     kind: Any = list[str] if one.kind.many else one.kind.shell_type
     default: Any = (
-        (None if one.instead else ...)
+        (None if one.instead or one.named_in else ...)
         if one.default is REQUIRED
         else False
         if one.kind.is_switch and not one.has_two_sides

@@ -122,6 +122,8 @@ class Field:
     """The message where a value must be given and is not; that it is needed, if nothing else is said."""
     instead: str = ""
     """The field that may be given in its place, of which its kind makes the value where it is not given."""
+    named_in: str = ""
+    """The field whose text may begin with it and =, where it is not given itself."""
     name: str = ""
     option: str = ""
     """How the shell calls it; `--name` if nothing else is said."""
@@ -234,7 +236,7 @@ class Request:
         for name, one in fields_of(cls).items():
             reading = FieldContext(place, one.called(place), values, unread)
             try:
-                value = one.read(typed.get(name), reading)
+                value = one.read(_typed(one, typed), reading)
                 if rules is not None and name in rules:
                     rules[name](value, reading)
                 values[name] = value
@@ -290,6 +292,12 @@ class Request:
                 return None
             (words if one.positional else options).extend(typed)
         return words, options
+
+
+def _typed(one: Field, typed: Mapping[str, Any]) -> Any:
+    """Return what was typed for a field, or else what stands before = in the one that may name it."""
+    text = typed.get(one.name)
+    return text or (typed.get(one.named_in) or "").rpartition("=")[0].strip() or text
 
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")

@@ -71,6 +71,11 @@ RESEARCH_PART = "For researchers"
 """The parts of the form."""
 
 
+def _told(name: str, help: str, label: str, hint: str = "", **declared: Any) -> Any:  # noqa: A002 - what it is called everywhere
+    """Declare words about the data that the record publishes."""
+    return asked(public_words(name), help, Row(WORDS_PART, label, hint), call="about", **declared)
+
+
 def check_offered(name: str) -> str:
     """Return the name of a mechanism that a form offers, and refuse others."""
     from discreet.validation import shown
@@ -101,7 +106,7 @@ class ReleaseRequest(Request):
     )
     column: str = asked(
         TEXT_KIND,
-        "The column that holds the answers.",
+        "The column that holds the answers; --bands may name it too.",
         Row(
             RECORDS_PART,
             "Column with the answers",
@@ -110,13 +115,14 @@ class ReleaseRequest(Request):
             words="the column that holds the answers",
         ),
         default=REQUIRED,
+        named_in="bands",
         short=("-c",),
         key="tables.column",
     )
     bands: list[Fraction] | None = asked(
         BANDS_KIND,
-        "For a column of numbers, in place of --categories: the limits from which bands begin, separated by commas: 0,1,3,7. They are "
-        "public.",
+        "For a column of numbers, in place of --categories: the limits from which bands begin, separated by commas: 0,1,3,7, or "
+        "hours=0,1,3,7 in place of --column too. They are public.",
         Row(
             MORE_PART,
             "Bands of a number, in place of the answers",
@@ -442,41 +448,26 @@ class ReleaseRequest(Request):
         ),
         key="study.period_column",
     )
-    title: str | None = asked(
-        public_words("title"),
-        "A heading for the record, which publishes it, like the four that follow.",
-        Row(WORDS_PART, "Title"),
-        call="about",
-        key="study.title",
+    title: str | None = _told(
+        "title", "A heading for the record, which publishes it, like the four that follow.", "Title", key="study.title"
     )
-    variable: str | None = asked(
-        public_words("variable"),
+    variable: str | None = _told(
+        "variable",
         "What was asked or measured, in words.",
-        Row(WORDS_PART, "What was asked", "Empty: the column’s name."),
+        "What was asked",
+        "Empty: the column’s name.",
         shown_default="the column",
-        call="about",
         key="tables.variable",
     )
-    source: str | None = asked(
-        public_words("source"),
-        "Where the data come from: survey, register, institution.",
-        Row(WORDS_PART, "Where the data come from"),
-        call="about",
-    )
-    date: str | None = asked(
-        public_words("date"),
+    source: str | None = _told("source", "Where the data come from: survey, register, institution.", "Where the data come from")
+    date: str | None = _told(
+        "date",
         "When they were collected: 2024, 2024-05, 2024-05-31 or 2023/2024.",
-        Row(WORDS_PART, "When they were collected", "2024, 2024-05, 2024-05-31 or 2023/2024."),
-        call="about",
+        "When they were collected",
+        "2024, 2024-05, 2024-05-31 or 2023/2024.",
         key="study.date",
     )
-    note: str | None = asked(
-        public_words("note"),
-        "Anything else that readers must know.",
-        Row(WORDS_PART, "What else readers must know"),
-        call="about",
-        key="study.note",
-    )
+    note: str | None = _told("note", "Anything else that readers must know.", "What else readers must know", key="study.note")
 
     # --- what follows from it -----------------------------------------------------------------------------------------
 
