@@ -100,7 +100,6 @@ GIVEN = re.compile(
 """An input (`n = 50`, `ε = 1, 0.1, 0.01`, `a = (1.14, 11.6)`), the level of an interval, a version."""
 
 DEFINITIONS = {
-    ("exactness.md", "acceptance is at least 0.48 for any decreasing weight"): "a bound that is proved there",
     ("exactness.md", "What may take more than 1 GB is refused"): "a limit that was chosen",
     ("planning.md", "off by less than 0.4 %, and in nine of ten"): "what tests/planning/test_widths.py asserts",
     ("planning.md", "in one outcome by less than 2.5 %"): "what tests/planning/test_widths.py asserts",
