@@ -4,6 +4,8 @@ from discreet.mechanisms.published import PublishedAnswers as RandomizedResponse
 from discreet.mechanisms.published import PublishedGaussian as DiscreteGaussian
 from discreet.mechanisms.published import PublishedGeometric as Geometric
 from discreet.mechanisms.published import PublishedLaplace as Laplace
+from discreet.mechanisms.published import PublishedMatrix as Matrix
+from discreet.mechanisms.published import PublishedRandomRounding as RandomRounding
 from discreet.mechanisms.published import clamped, rounded, suppressed
 
-__all__ = ["DiscreteGaussian", "Geometric", "Laplace", "RandomizedResponse", "clamped", "rounded", "suppressed"]
+__all__ = ["DiscreteGaussian", "Geometric", "Laplace", "Matrix", "RandomRounding", "RandomizedResponse", "clamped", "rounded", "suppressed"]

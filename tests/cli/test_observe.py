@@ -98,6 +98,14 @@ def test_a_table_goes_to_parquet(tmp_path: Path) -> None:
     assert dc.read(output) == dc.observed([[120, 33, 7], [98, 41, 12]], noise="gaussian:4", prior=PRIOR, by=BY)
 
 
+def test_the_rows_of_a_matrix_stand_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("1\n0.6,0,0,0.4\n0.3,0,0,0.7\n0,0,0,0.5,0.5\n")
+    found = kept(tmp_path, "never,former,current\n120,33,0\n", "--noise", f"matrix:@{tmp_path / 'keys.txt'}")
+    rows = [[1], ["0.6", 0, 0, "0.4"], ["0.3", 0, 0, "0.7"], [0, 0, 0, "0.5", "0.5"]]
+    assert found == dc.observed([120, 33, 0], noise=dc.noise.Matrix(rows), prior=PRIOR)
+    assert "a matrix with rows for counts up to 3" in " ".join(invoke("show", tmp_path / "theirs.json").output.split())
+
+
 def _written(tmp_path: Path, text: str) -> Path:
     (tmp_path / "counts.csv").write_text(text)
     return tmp_path / "counts.csv"

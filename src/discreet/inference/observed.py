@@ -55,8 +55,8 @@ def observed(
         if mechanism._answers is not None:
             raise InvalidInputError(f"answers must be {prior.k} whole numbers of at least 0 that add up to n; look at n and the prior")
         raise InvalidInputError(
-            f"published counts must have shape {shape}, 0 in impossible cells, and be what {made} noise and {after} can make; "
-            "look at the steps and their order"
+            f"published counts must have shape {shape}, 0 in impossible cells, and be what {made.words} and {after} can make of "
+            "true counts that add up to n; look at the steps and their order"
         )
     words = check_about(about)
     if words is not None:

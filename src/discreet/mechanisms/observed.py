@@ -1,17 +1,19 @@
 """Counts that others published, as a record of a mechanism that draws nothing and promises nothing (docs/howto/observed.md)."""
 
 from functools import cached_property
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
 
 from discreet import limits
-from discreet.arrays import Counts, Drawn
+from discreet.arrays import Counts, Drawn, Mask
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.mechanisms.changed_counts import ReadNoise
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.published import SUPPRESSED, SteppedNoise, noise_of, stepped, steps_of
+from discreet.mechanisms.published import SUPPRESSED, noise_of, stepped, steps_of
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import Report
 from discreet.mechanisms.tabled import Tabled
@@ -53,7 +55,8 @@ class Observed(Tabled[Drawn]):
     Args:
         prior: What readers begin with; it names the categories, in their order.
         n: What is public about the number of records, as for `LatticeGeometric`.
-        published_noise: The noise, as text: "geometric:1/2", "gaussian:4", "zcdp:1/32", "laplace:2" or "randomized:1".
+        published_noise: The noise, as text: "geometric:1/2", "gaussian:4", "zcdp:1/32", "laplace:2", "randomized:1", "random-rounding:3"
+            or "matrix:" and its rows.
         steps: What was done after it, in order, as text: "clamped:0,rounded:5,suppressed:10".
         size_prior: What is believed about a private number of records, as text: "flat" or "poisson:180".
         source: Who published the counts and whose promise it is, in words.
@@ -128,9 +131,19 @@ class Observed(Tabled[Drawn]):
             return False
         if self._answers is not None:
             return bool((array >= 0).all() and array.sum() == self.n)
-        values = np.unique(array[possible]).tolist()
-        return all(self._published(z) for z in values)
+        if not isinstance(self.noise, ReadNoise):
+            return not (array == SUPPRESSED).any()
+        return self._fits(self.noise, array, possible)
 
-    def _published(self, z: int) -> bool:
-        """Whether a count can be published."""
-        return self.noise.seen(z) is not None if isinstance(self.noise, SteppedNoise) else z != SUPPRESSED
+    def _fits(self, noise: ReadNoise, published: Counts, possible: Mask) -> bool:
+        """Whether there are true counts, with the public total or sizes, of which each cell can have been published so."""
+        values, place = np.unique(published[possible], return_inverse=True)
+        every = [noise.seen(z) for z in values.tolist()]
+        seen = [one for one in every if one is not None]
+        if len(seen) < len(every):
+            return False
+        least, most = np.zeros((2, *published.shape))
+        least[possible] = np.array([float(one.first) for one in seen])[place]
+        most[possible] = np.array([inf if one.last is None else float(one.last) for one in seen])[place]
+        kept = None if isinstance(self.n, int) else -1
+        return self.n is None or bool((least.sum(kept) <= self.n).all() and (most.sum(kept) >= self.n).all())

@@ -15,15 +15,16 @@ from attrs import evolve, field, frozen
 from scipy.special import logsumexp
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
-from discreet.counts.factors import Kernel, Observation
+from discreet.arrays import Floats
+from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.mechanisms.changed_counts import MatrixChange, RandomRounding, ReadNoise
 from discreet.mechanisms.gaussian_noise import GaussianNoise
 from discreet.mechanisms.laplace import LaplaceNoise
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
-from discreet.validation import check_moderate, shown
+from discreet.validation import check_moderate, exact, items_of, shown
 
 SUPPRESSED = -2 * limits.COUNT
 """What stands in a record for a count that was not published."""
@@ -64,8 +65,13 @@ class PublishedNoise(ABC):
 
     name: ClassVar[str]
 
+    @property
+    def words(self) -> str:
+        """The noise in a line that readers see."""
+        return str(self)
+
     @abstractmethod
-    def on(self, cells: int) -> IndependentNoise | None:
+    def on(self, cells: int) -> CellNoise | None:
         """The noise of so many cells; None if none was added to counts."""
 
     def answers(self, cells: int) -> RandomizedAnswers | None:  # noqa: ARG002
@@ -157,12 +163,92 @@ class PublishedAnswers(PublishedNoise):
         return f"RandomizedResponse(epsilon={str(self.epsilon)!r})"
 
 
+def _matrix_rows(given: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """The rows of a matrix, each a law that adds up to 1 but for the digits that were published."""
+    if isinstance(given, str):
+        given = [row.split(",") for row in given.split(";")]
+    every = [items_of(row) for row in items_of(given) or ()]
+    if not every or any(not row for row in every):
+        raise InvalidInputError(
+            "rows must be the rows of a matrix: for the true counts 0, 1, ... the probabilities of publishing 0, 1, ..."
+        )
+    if sum(len(row or ()) for row in every) > limits.RECORD_CELLS:
+        raise InvalidInputError(f"rows must have at most {limits.RECORD_CELLS:,} probabilities; beyond the last row it is shifted along")
+    rows = tuple(tuple(exact(p, f"rows[{x}][{z}]") for z, p in enumerate(row or ())) for x, row in enumerate(every))
+    for x, row in enumerate(rows):
+        if min(row) < 0 or abs(sum(row, Fraction(-1))) > _ADDS_UP:
+            raise InvalidInputError(f"rows[{x}] must be probabilities that add up to 1, those of what a true count {x} is published as")
+    return rows
+
+
+_ADDS_UP = Fraction(1, 10**6)
+"""How far the probabilities of a row may be from 1 together: offices publish rounded ones."""
+
+
+@frozen(repr=False)
+class PublishedMatrix(PublishedNoise):
+    """A count x became z with probability `rows[x][z]`, as with cell keys. Beyond the last row changes are as there: it is shifted along.
+
+    Raises:
+        InvalidInputError: A row is no law, or the true counts that may become some z are not consecutive.
+    """
+
+    rows: tuple[tuple[Fraction, ...], ...] = field(converter=_matrix_rows)
+    name: ClassVar[str] = "a matrix of"
+
+    def __attrs_post_init__(self) -> None:
+        change = self.on(1)
+        for z in range(len(self.rows) + max(map(len, self.rows)) + change.widest):
+            held = np.flatnonzero(change.column(z)[1])
+            if held.size and int(held[-1] - held[0]) >= held.size:
+                raise InvalidInputError(f"the true counts that may be published as {z} must be consecutive: this matrix leaves some out")
+
+    @property
+    def words(self) -> str:
+        """The size of the matrix."""
+        return f"a matrix with rows for counts up to {len(self.rows) - 1:,}"
+
+    def on(self, cells: int) -> MatrixChange:
+        """The change of so many cells."""
+        return MatrixChange(cells, self.rows)
+
+    def __str__(self) -> str:
+        return f"matrix:{';'.join(','.join(map(str, row)) for row in self.rows)}"
+
+    def __repr__(self) -> str:
+        return f"Matrix({[[str(p) for p in row] for row in self.rows]!r})"
+
+
+def _base(to: Any) -> int:
+    return _whole(to, "to", 2)
+
+
+@frozen(repr=False)
+class PublishedRandomRounding(PublishedNoise):
+    """A count became one of the two nearest multiples of `to`, the nearer one with the larger probability, so that its mean stays."""
+
+    to: int = field(converter=_base)
+    name: ClassVar[str] = "random rounding"
+
+    def on(self, cells: int) -> RandomRounding:
+        """The change of so many cells."""
+        return RandomRounding(cells, self.to)
+
+    def __str__(self) -> str:
+        return f"random-rounding:{self.to}"
+
+    def __repr__(self) -> str:
+        return f"RandomRounding(to={self.to})"
+
+
 _NOISES: dict[str, Callable[[str], PublishedNoise]] = {
     "geometric": PublishedGeometric,
     "laplace": PublishedLaplace,
     "gaussian": PublishedGaussian,
     "zcdp": lambda rho: PublishedGaussian(rho=rho),
     "randomized": PublishedAnswers,
+    "matrix": PublishedMatrix,
+    "random-rounding": PublishedRandomRounding,
 }
 
 
@@ -173,10 +259,10 @@ def noise_of(given: Any) -> PublishedNoise:
     name, _, scale = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
     if name not in _NOISES or not scale:
         raise InvalidInputError(
-            "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=) or "
-            f".RandomizedResponse(epsilon=); got {shown(given)!r}",
-            in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE or randomized:EPSILON; "
-            f"got {shown(given)!r}",
+            "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=), .Matrix(rows), "
+            f".RandomRounding(to=) or .RandomizedResponse(epsilon=); got {shown(given)!r}",
+            in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE, matrix:@FILE, random-rounding:BASE or "
+            f"randomized:EPSILON; got {shown(given)!r}",
         )
     return _NOISES[name](scale)
 
@@ -377,16 +463,11 @@ class Between:
 
 
 @frozen
-class SteppedNoise(CellNoise):
+class SteppedNoise(ReadNoise):
     """Noise on every cell, and what was done after it."""
 
     noise: IndependentNoise
     steps: tuple[PublishedStep, ...]
-
-    @property
-    def blocks(self) -> tuple[range, ...]:
-        """None: every cell has noise of its own."""
-        return ()
 
     @property
     def cells(self) -> int:
@@ -403,40 +484,8 @@ class SteppedNoise(CellNoise):
         """That of the noise, which says how wide windows are."""
         return self.noise.kernel
 
-    @property
-    def is_kernel(self) -> bool:
-        """No: what was published says more, or less, than a noisy count."""
-        return False
-
-    def simulate(self, size: int, rng: np.random.Generator) -> Counts:  # noqa: ARG002
-        """Refused: steps are not noise that is added."""
-        raise RefusedError("published counts that were clamped, rounded or suppressed are read and not simulated")
-
-    def log_factor(self, difference: Floats) -> Floats:  # noqa: ARG002
-        """Refused: the likelihood is no function of the difference."""
-        raise RefusedError(
-            "counts that were clamped, rounded or suppressed have no likelihood by their difference from true ones, which this needs: read "
-            "each group alone"
-        )
-
-    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002
-        """Refused: how far a published count is from the true one depends on the true one."""
-        raise RefusedError("counts that were clamped, rounded or suppressed have no interval of the noise alone")
-
-    def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:  # noqa: ARG002
-        """The published counts."""
-        return np.array([int(z) for z in raw], dtype=np.int64)
-
-    def observation(self, z: int) -> Observation:
-        """What a published count says; InvalidInputError if none could be published."""
-        found = self.seen(z)
-        if found is None:
-            what = "a count that was not published" if z == SUPPRESSED else f"{z:,}"
-            raise InvalidInputError(f"after these steps no count can be {what}: {', '.join(map(str, self.steps)) or 'no steps'}")
-        return found
-
     def seen(self, z: int) -> Between | None:
-        """The same, or None."""
+        """What a published count says; None if none can be published so."""
         least = max((step.below for step in self.steps if isinstance(step, SuppressedBelow) and step.by_true), default=0)
         if z == SUPPRESSED:
             return self._unpublished(least)
@@ -468,14 +517,16 @@ class SteppedNoise(CellNoise):
         return evolve(self, steps=tuple(ClampedBelow(-limits.COUNT) if isinstance(s, SuppressedBelow) else s for s in self.steps[:places]))
 
 
-def stepped(noise: IndependentNoise, steps: tuple[PublishedStep, ...]) -> CellNoise:
+def stepped(noise: CellNoise, steps: tuple[PublishedStep, ...]) -> CellNoise:
     """Noise and the steps after it, which must leave a likelihood whose logarithm is concave."""
+    if steps and not isinstance(noise, IndependentNoise):
+        raise RefusedError("steps come after noise that is added; a matrix and random rounding say what was published: leave out steps")
     kinds = {step.by_true for step in steps if isinstance(step, SuppressedBelow)}
     if len(kinds) > 1:
         raise RefusedError(
             "counts that were suppressed by the true count and by the noisy one are not read: a missing one has no concave likelihood"
         )
-    return SteppedNoise(noise, steps) if steps else noise
+    return SteppedNoise(noise, steps) if steps and isinstance(noise, IndependentNoise) else noise
 
 
 def published_count(value: Any, noise: PublishedNoise) -> int:

@@ -136,11 +136,12 @@ def promise_lines(found: "Release", *, computed: bool) -> Lines:
 def _noise_lines(found: "Release") -> Lines:
     """Return the line about the noise of counts that others published, and about what they did after it."""
     from discreet.mechanisms.observed import Observed
+    from discreet.mechanisms.published import noise_of
 
     if not isinstance(found.mechanism, Observed):
         return []
     steps = found.mechanism.steps
-    return [("Noise", f"{found.mechanism.published_noise}{f', then {steps}' if steps else ''}")]
+    return [("Noise", f"{noise_of(found.mechanism.published_noise).words}{f', then {steps}' if steps else ''}")]
 
 
 def _period_lines(found: "Release") -> Lines:

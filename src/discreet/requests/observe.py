@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
-def _noise(text: str, _: FieldContext) -> str:
+def _noise(text: str, reading: FieldContext) -> str:
+    """The noise as text; the rows of a matrix may stand in a file."""
     from discreet.mechanisms.published import noise_of
+    from discreet.requests.declarations import parse_labels
 
+    name, is_file, _ = text.partition(":@")
+    if name == "matrix" and is_file:
+        text = f"matrix:{';'.join(parse_labels(text.removeprefix('matrix:'), reading.name, reading.other('file') or ''))}"
     return str(noise_of(text))
 
 
@@ -43,7 +48,9 @@ class ObserveRequest(Request):
     )
     noise: str = asked(
         Kind(_noise),
-        "The noise on every count: gaussian:SIGMA, zcdp:RHO, geometric:EPSILON, laplace:SCALE (rounded), or randomized:EPSILON.",
+        "The noise on every count: gaussian:SIGMA, zcdp:RHO, geometric:EPSILON, laplace:SCALE (rounded), random-rounding:BASE, "
+        "matrix:@FILE (a text file with a line for each true count from 0 on: the probabilities of publishing 0, 1, ..., separated by "
+        "commas), or randomized:EPSILON for randomized answers.",
         default=REQUIRED,
         call="observed",
     )

@@ -1,0 +1,177 @@
+"""Changes of counts by a law that is no noise of its own: read by the likelihood of each published count (docs/howto/observed.md)."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from attrs import field, frozen
+
+from discreet.arrays import Counts, Floats
+from discreet.counts.factors import Kernel, Observation
+from discreet.errors import InvalidInputError, RefusedError
+from discreet.mechanisms.noise import CellNoise
+
+_DEEP = 70.0
+"""How far a kernel falls, in logarithms, over the largest change: counts farther off are impossible."""
+
+
+class Seen(Observation, Protocol):
+    """What a published count says, with the largest true count that it may be."""
+
+    @property
+    def last(self) -> int | None:
+        """The largest true count; None if there is none."""
+        ...
+
+
+class ReadNoise(CellNoise):
+    """Noise whose outcomes are read alone, each by an observation of its own, and of which nothing is drawn."""
+
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """None: every cell is changed by itself."""
+        return ()
+
+    @property
+    def is_kernel(self) -> bool:
+        """No: what was published says more, or less, than a noisy count."""
+        return False
+
+    @abstractmethod
+    def seen(self, z: int) -> Seen | None:
+        """What a published count says; None if none can be published so."""
+
+    def observation(self, z: int) -> Observation:
+        """The same; InvalidInputError if none can be published so."""
+        found = self.seen(z)
+        if found is None:
+            raise InvalidInputError(f"no count can be published as {z:,} after this noise and these steps")
+        return found
+
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        """Refused: published counts are read."""
+        raise RefusedError("counts that others published are read and not simulated")
+
+    def log_factor(self, difference: Floats) -> Floats:  # noqa: ARG002
+        """Refused: the likelihood is no function of the difference."""
+        raise RefusedError(
+            "counts that were changed by a matrix, or clamped, rounded or suppressed, have no likelihood by their difference from true "
+            "ones, which this needs: read each group alone"
+        )
+
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002
+        """Refused: how far a published count is from the true one depends on the true one."""
+        raise RefusedError("counts that were changed by a matrix, or clamped, rounded or suppressed, have no interval of the noise alone")
+
+    def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:  # noqa: ARG002
+        """The published counts."""
+        return np.array([int(z) for z in raw], dtype=np.int64)
+
+
+@frozen(eq=False)
+class FewCounts:
+    """A published count that few consecutive true counts can have become: ln P(z | x) for each of these x, from `first` on."""
+
+    first: int
+    logs: Floats
+
+    @property
+    def last(self) -> int:
+        """The last of them."""
+        return self.first + len(self.logs) - 1
+
+    @property
+    def bends(self) -> tuple[float, ...]:
+        """All of these counts: nothing is known of how the likelihood bends between them."""
+        return tuple(float(x) for x in range(self.first, self.last + 1))
+
+    @property
+    def curvature(self) -> float:
+        """None: all these counts are nodes by themselves."""
+        return 0.0
+
+    def __call__(self, x: Floats) -> Floats:
+        """ln P(z | x) for each of these counts; minus infinity for counts that are not among the few."""
+        place = np.clip(x - self.first, -1.0, float(len(self.logs))).astype(np.int64)
+        return np.concatenate([self.logs, [-np.inf, -np.inf]])[np.where(place < 0, len(self.logs) + 1, place)]
+
+
+class BoundedChange(ReadNoise):
+    """A change of every count by at most so much, whose law is known for each true count."""
+
+    @property
+    @abstractmethod
+    def widest(self) -> int:
+        """How far a published count may be from the true one."""
+
+    @abstractmethod
+    def column(self, z: int) -> tuple[int, Floats]:
+        """The probabilities of a published count for consecutive true counts, of which the first is told."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """One that is nearly nothing beyond the largest change, which says how wide windows are."""
+        return Kernel(_DEEP / max(self.widest, 1))
+
+    @property
+    def slope(self) -> float:
+        """That of the kernel."""
+        return self.kernel.slope
+
+    def seen(self, z: int) -> "FewCounts | None":
+        """What a published count says; None if none can be published so."""
+        first, law = self.column(z)
+        held = np.flatnonzero(law > 0.0)
+        return FewCounts(first + int(held[0]), np.log(law[held[0] : held[-1] + 1])) if held.size else None
+
+
+@frozen
+class MatrixChange(BoundedChange):
+    """Changes by a matrix P(z | x), with a row for each true count from 0 on; the last row holds for larger counts, shifted along."""
+
+    cells: int
+    rows: tuple[tuple[Fraction, ...], ...] = field(repr=False)
+
+    @cached_property
+    def _laws(self) -> Floats:
+        """The rows as floats, each adding up to 1."""
+        found = np.zeros((len(self.rows), max(map(len, self.rows))))
+        for law, row in zip(found, self.rows, strict=True):
+            law[: len(row)] = [float(p / sum(row)) for p in row]
+        return found
+
+    @property
+    def widest(self) -> int:
+        """How far a published count may be from the true one."""
+        x, z = np.nonzero(self._laws)
+        return int(np.abs(z - x).max())
+
+    def column(self, z: int) -> tuple[int, Floats]:
+        """The probabilities of a published count for all true counts within reach."""
+        x, last = np.arange(max(z - self.widest, 0), max(z + self.widest, -1) + 1), len(self.rows) - 1
+        place = z - np.maximum(x - last, 0)
+        inside = (place >= 0) & (place < self._laws.shape[1])
+        return max(z - self.widest, 0), np.where(inside, self._laws[np.minimum(x, last), np.where(inside, place, 0)], 0.0)
+
+
+@frozen
+class RandomRounding(BoundedChange):
+    """Rounding to one of the two nearest multiples of a base, by chance, so that the mean stays: multiples are never changed."""
+
+    cells: int
+    to: int
+
+    @property
+    def widest(self) -> int:
+        """How far a published count may be from the true one."""
+        return self.to - 1
+
+    def column(self, z: int) -> tuple[int, Floats]:
+        """The probabilities of a published multiple for all true counts within reach."""
+        if z < 0 or z % self.to:
+            return 0, np.zeros(1)
+        x = np.arange(max(z - self.widest, 0), z + self.widest + 1)
+        return int(x[0]), 1.0 - np.abs(z - x) / self.to
