@@ -46,7 +46,7 @@ Qed.
 
 (*| charge_covers
 The ledger's table of charges is enough. If one step of the budget's promise is $t$ steps of the release's by the table (1 for the same promise, 2 if a record that is replaced is one that goes and one that comes, 1 if the release's groups are coarser), then an $(\varepsilon, \delta)$-private release is $(t \varepsilon, \delta (1 + \dots + e^{(t-1) \varepsilon}))$-private for the budget.
-papers: beyond them
+papers: none
 python: discreet.record.group_privacy.steps_between
 by hand: the rows of a person instead of a record ([ledger proofs](ledger.md)).
 test: test_charges_world
@@ -81,7 +81,7 @@ Qed.
 
 (*| refusal_needed
 What the ledger refuses, no charge covers. Where the table of charges has no number, there is a release that loses nothing by its own promise ($0$-private) and that is not $(\varepsilon, \delta)$-private for the budget, for any $\varepsilon$ and any $\delta < 1$.
-papers: beyond them
+papers: none
 python: discreet.ledger.charges.check_chargeable
 by hand: the rows of a person instead of a record ([ledger proofs](ledger.md)).
 test: test_charges_world

@@ -134,7 +134,7 @@ Fixpoint admissions (budget rest : Q) (asked : list (Q * Q)) : list bool :=
 
 (*| ledger_private
 A budget holds whoever asks, and however they choose. Someone chooses every mechanism, its $\varepsilon_t$ and $\delta_t$, and when to stop, in view of all outcomes and refusals before. The ledger answers a request if $\varepsilon_t$ and $\delta_t$ are at most what is left of the budget's $\varepsilon$ and $\delta$, and refuses it otherwise. If every mechanism is as private as its request says, then all that they see is $(\varepsilon, \delta)$-private.
-papers: beyond them
+papers: none
 python: Ledger
 by hand: that a ledger commits a charge before the draw, and draws nothing that it did not admit (tested, [ledger](../howto/ledger.md)); a dataset that is kept by a filter ([ledger proofs](ledger.md)).
 test: test_composition_world
@@ -156,7 +156,7 @@ Fixpoint grown (eps : R) (t : nat) : R := match t with O => 0 | S t' => 1 + exp 
 
 (*| group_private
 Several steps cost their number. If $M$ is $(\varepsilon, \delta)$-private, then between datasets that are $t$ steps apart it is $(t \varepsilon, \delta (1 + e^\varepsilon + \dots + e^{(t-1) \varepsilon}))$-private; for $t = 2$: $(2 \varepsilon, (1 + e^\varepsilon) \delta)$.
-papers: beyond them
+papers: none
 python: discreet.record.group_privacy.group_privacy
 by hand: nothing.
 test: test_group_privacy_world
@@ -209,7 +209,7 @@ Fixpoint each {X A} (M : X -> law A) (l : list X) : law (list A) :=
 
 (*| groups_private
 Groups that nobody can change cost $\varepsilon$ once. If $M$ is $\varepsilon$-private and one step changes the data of one group, then independent releases for all groups are together $\varepsilon$-private.
-papers: beyond them
+papers: none
 python: LatticeGeometric
 by hand: that nobody changes to another group is what the promise is about ([tables](tables.md)).
 test: test_blocks_world

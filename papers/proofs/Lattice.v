@@ -6,7 +6,7 @@ Open Scope R_scope.
 
 (*| lattice_private
 Noise by distance loses no factor 2 where the normaliser is the same for all datasets. If $P_x(z) = e^{-\varepsilon d(x, z)} / Z_x$ on a set of outcomes that neighbours share, $Z_x = Z_y$ for neighbours, and one step changes $d(\cdot, z)$ by at most 1, then $P$ is $\varepsilon$-private.
-papers: beyond them
+papers: none
 python: LatticeGeometric
 by hand: nothing.
 test: test_lattice_world

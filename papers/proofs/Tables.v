@@ -54,7 +54,7 @@ Proof. intros x y n. apply (one_of_symmetric _ _ _ _) with (2 := n). unfold one_
 
 (*| cells_private
 Independent noise on every count hides that someone is among the data. Two-sided geometric noise $P(z) = \prod_i \frac{1 - q}{1 + q} q^{|z_i - x_i|}$, $q = e^{-\varepsilon}$, on any number of counts is $\varepsilon$-private where neighbours are $x$ and $x \pm e_i$.
-papers: beyond them
+papers: none
 python: LatticeGeometric
 by hand: nothing.
 test: test_cells_world
@@ -149,7 +149,7 @@ Definition lattice (x : list Z) : law (list Z) :=
 
 (*| fixed_total_private
 The lattice mechanism with a public total hides anyone's answer. On $\{z \in \mathbb{Z}^k : \sum z = \sum x\}$ the law $P_x(z) \propto e^{-\varepsilon d(x, z)}$, $d(x, z) = \frac{1}{2} \sum_i |z_i - x_i|$, exists and is $\varepsilon$-private where neighbours are $x$ and $x - e_i + e_j$.
-papers: beyond them
+papers: none
 python: LatticeGeometric
 by hand: nothing.
 test: test_lattice_world
@@ -165,7 +165,7 @@ Qed.
 
 (*| blocks_private
 A table with public sizes of its groups costs $\varepsilon$ once. With the lattice mechanism in every group and neighbours that replace one record within its group, all groups together are $\varepsilon$-private; groups may have different numbers of cells.
-papers: beyond them
+papers: none
 python: LatticeGeometric
 by hand: nothing.
 test: test_blocks_world

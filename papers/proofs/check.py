@@ -35,6 +35,8 @@ FORBIDDEN = re.compile(
 FIELDS = ("papers", "python", "by hand", "erratum", "test")
 WIDTH = 96
 """Characters of a line of Coq in the page."""
+REPEATED = 3
+"""So many hypotheses that a theorem shares with the one before it are not written again."""
 
 
 class RefusedError(Exception):
@@ -171,30 +173,30 @@ def read_answer(theorem: Theorem, answer: str) -> None:
 
 INTRODUCTION = """# Proofs that a machine checks
 
-The theorems that promises rest on are written in [Coq](https://coq.inria.fr) in `papers/proofs`, and `make proofs` checks them from
-nothing. This page is made from these sources. For each theorem it has the statement in mathematics, and in Coq with its hypotheses; the
-axioms it rests on; the Python it is about; what is *not* in the proof; and the test that computes one small world on both sides, in Coq's
-rationals and in Python. Where a step of the [papers](../research/reproduction.md) fails, it says so. The definitions are at the end.
+The theorems that promises rest on are written in [Coq](https://coq.inria.fr) in `papers/proofs`. `make proofs` checks them, and this
+page is made from them. Each section has a statement; what is *not* in its proof, if anything; errors of the
+[papers](../research/reproduction.md); and the statement in Coq with its hypotheses. The definitions are at the end.
 
-A checked proof does not say that the Python code is the mechanism of the theorem. The [tests](exactness.md) are there for that.
+The table names the Python that a theorem is about, where the papers state it, the test in `tests/project/test_proofs.py` that computes the
+same small world in Coq's rationals and in Python, and the axioms that the proof rests on. No theorem says that the Python code is its
+mechanism: the [tests](exactness.md) are there for that.
 
-Every theorem rests on axioms of Coq's own real numbers, and on no other:
+All axioms are those of Coq's own real numbers:
 """
 
 
 def page(found: list[Theorem]) -> str:
     """docs/proofs/checked.md."""
-    axioms = "\n".join(f"- `{name}`: {words}." for name, words in AXIOMS.items())
-    rows = "\n".join(f"| [`{theorem.name}`](#{theorem.name}) | {_title(theorem)} | {_code(theorem.about['python'])} |" for theorem in found)
-    table = f"| theorem | what it says | Python |\n|---|---|---|\n{rows}"
+    axioms = "\n".join(f"{number}. `{name}`: {words}." for number, (name, words) in enumerate(AXIOMS.items(), 1))
+    heads = "| theorem | Python | papers | test | axioms |\n|---|---|---|---|---|"
     defined = "\n".join(
         folded(text) for text in definitions("\n".join(line for each in found for line in [*each.hypotheses, each.statement]))
     )
     parts = [
         INTRODUCTION.rstrip(),
         axioms,
-        table,
-        *(_section(theorem) for theorem in found),
+        "\n".join([heads, *map(_row, found)]),
+        *(_section(theorem, before) for before, theorem in zip([None, *found], found, strict=False)),
         f"## The definitions\n\n```coq\n{defined}\n```",
     ]
     return "\n\n".join(parts) + "\n"
@@ -213,25 +215,29 @@ def definitions(statements: str) -> list[str]:
     return [body for name, body in defined.items() if name in needed]
 
 
-def _title(theorem: Theorem) -> str:
-    return theorem.words.split(". ")[0]
+def _row(theorem: Theorem) -> str:
+    about, numbers = theorem.about, {name: str(number) for number, name in enumerate(AXIOMS, 1)}
+    code = ", ".join(f"`{name}`" for name in about["python"].split(", "))
+    rests = ", ".join(sorted(numbers[axiom] for axiom in theorem.axioms)) or "none"
+    return f"| [`{theorem.name}`](#{theorem.name}) | {code} | {about['papers']} | `{about['test']}` | {rests} |"
 
 
-def _code(names: str) -> str:
-    return ", ".join(f"`{name}`" for name in names.split(", "))
-
-
-def _section(theorem: Theorem) -> str:
+def _section(theorem: Theorem, before: Theorem | None) -> str:
     about = theorem.about
     lines = [
-        f"- *Python*: {_code(about['python'])}. *Papers*: {about['papers']}.",
-        f"- *Not in the proof*: {about['by hand'].rstrip('.')}.",
+        *([] if about["by hand"] == "nothing." else [f"- *Not in the proof*: {about['by hand'].rstrip('.')}."]),
         *([f"- *Erratum*: {about['erratum']}"] if "erratum" in about else []),
-        f"- *The same world in Coq and Python*: `{about['test']}` in `tests/project/test_proofs.py`.",
-        f"- *Rests on*: {', '.join(f'`{name}`' for name in theorem.axioms) or 'no axiom'}.",
     ]
-    code = "\n".join(folded(line) for line in [*theorem.hypotheses, theorem.statement])
-    return f"## {theorem.name}\n\n{theorem.words}\n\n" + "\n".join(lines) + f"\n\n```coq\n{code}\n```"
+    code = "\n".join(folded(line) for line in [*_unrepeated(theorem, before), theorem.statement])
+    return "\n\n".join([f"## {theorem.name}", theorem.words, *(["\n".join(lines)] if lines else []), f"```coq\n{code}\n```"])
+
+
+def _unrepeated(theorem: Theorem, before: Theorem | None) -> list[str]:
+    """The hypotheses of a theorem, without those that it shares with the one before if they are many."""
+    lines = theorem.hypotheses
+    if before is None or len(before.hypotheses) < REPEATED or lines[: len(before.hypotheses)] != before.hypotheses:
+        return lines
+    return [f"(* what {before.name} assumes *)", *lines[len(before.hypotheses) :]]
 
 
 def folded(text: str) -> str:
