@@ -11,12 +11,14 @@ from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row,
 from discreet.requests.kinds import NUMBER_KIND, PERIOD_KIND, PUBLIC_CHOICES, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
+from discreet.requests.release_steps import relation_of
 
 if TYPE_CHECKING:
     from discreet.ledger.budgets import Budget, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.model.datasets import Relation
     from discreet.model.periods import Every
+    from discreet.validation import Public
 
 PERIOD_CHOICES = {"": "All time", **{every: f"Each {every}" for every in ("day", "month", "quarter", "year")}}
 """Written out, because help must not have to load them."""
@@ -98,10 +100,6 @@ PUBLISHED_KIND = _choice(
 )
 COLUMNS_KIND = Kind(_columns, lambda columns: [list_text(columns)], lambda columns: repr(list(columns)), many=True)
 _LEDGER = f"The ledger: a file, or a database URL. May be left out where {LEDGER_VARIABLE} names it."
-_COLUMNS_HELP = (
-    "With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
-    "them are hidden, and the sizes of groups by these columns, or by some of them, may be published. May be given several times."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +149,8 @@ class BudgetRequest(Request):
     )
     by: tuple[str, ...] = asked(
         COLUMNS_KIND,
-        _COLUMNS_HELP,
+        "With --public sizes: the columns that the groups are made of, separated by commas, such as region,sex. Nobody's values in "
+        "them are hidden, and the sizes of groups by these columns, or by some of them, may be published. May be given several times.",
         Row(COLUMNS_PART, "Columns of the groups", "Such as region, sex. Nobody's values in them are hidden.", words="the columns"),
         shown_default=False,
         call="create",
@@ -214,24 +213,20 @@ class SpendRequest(Request):
     dataset: str | None = asked(TEXT_KIND, "The ledger's name for the records.", positional=True)
     epsilon: Fraction = asked(NUMBER_KIND, "The ε of the release.", default=REQUIRED, short=("-e",))
     delta: Fraction = asked(NUMBER_KIND, "The δ of the release.", default="0")
-    public: str | None = asked(
+    public: "Public | None" = asked(
         PUBLISHED_KIND,
         "What the release publishes about the data beside its result: total, the number of records; sizes, that of every group "
         "(with --by); or nothing. By default what the dataset was created with.",
         shown_default=False,
     )
-    by: tuple[str, ...] = asked(COLUMNS_KIND, _COLUMNS_HELP, shown_default=False)
+    by: tuple[str, ...] = changed(BudgetRequest, "by", form=None, call="")
     period: str | None = asked(PERIOD_KIND, "The periods that the release reads, where each has a budget: 2026-11, or 2026-01..2026-03.")
     note: str = asked(TEXT_KIND, "What was released, and where. It is public, like all that is in the ledger.", default="")
 
     @property
     def relation(self) -> "Relation | None":
         """The neighbours that the release is about; None if they are those of the budget."""
-        from discreet.model.datasets import Relation
-
-        if self.public is None or self.public == "nothing":
-            return None if self.public is None else Relation.ADD_REMOVE_ONE
-        return Relation("replace one", self.by) if self.public == "sizes" else Relation.REPLACE_ONE
+        return None if self.public is None else relation_of(self.public, self.by)
 
 
 @dataclass(frozen=True, kw_only=True)
