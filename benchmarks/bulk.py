@@ -120,8 +120,8 @@ def tables(record: dict[str, Any]) -> str:
     parts = [
         f"""\
 Two-sided geometric noise on independent counts, exact by discreet and by OpenDP, in floats by diffprivlib; and noise that keeps totals, by
-discreet, for as many counts in all. Ratios are to discreet with warm tables. "Stops" is where ten times the last size would take longer
-than {MOST_SECONDS:g} s. Memory is what is added to the process, the result included. On {record["machine"]}:"""
+discreet, for as many counts. Ratios are to discreet with warm tables. "Stops" is where ten times the last size would take longer than
+{MOST_SECONDS:g} s. Memory includes the result. On {record["machine"]}:"""
     ]
     for epsilon in EPSILONS:
         rows = [row for row in record["rows"] if row["epsilon"] == epsilon]

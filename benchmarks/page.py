@@ -49,26 +49,23 @@ def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> 
 
 
 _LISTS = """\
-OpenDP and diffprivlib choose from a list, which they are *given*, with its scores and the scale, before the clock starts; what these take
-has [a table of its own](#first-releases-lists-and-the-scale). The scale is the one that makes their law the smooth mechanism's. It depends
-on the data, which their own proofs do not cover. "papers' way" is the papers' algorithm, written down straightforwardly. Ratios in brackets
-are to discreet, "stops" says what the next size was predicted to take, and "candidates" is how many posteriors a release chooses from."""
+OpenDP and diffprivlib are *given* the list of candidates, its scores and the scale before the clock starts; these have
+[a table of their own](#first-releases-lists-and-the-scale). The scale makes their law the smooth mechanism's. It depends on the data, which
+their own proofs do not cover. "papers' way" is the papers' algorithm, written down straightforwardly. Ratios in brackets are to discreet;
+"stops" says what the next size was predicted to take."""
 _ASIDE = """\
-discreet keeps tables of public numbers between releases of the same prior and n: the first release takes longer. "List and scores" and
-"scale" are what OpenDP and diffprivlib are given above. Ratios are to discreet's later releases."""
+discreet keeps tables of public numbers between releases of the same prior and n. "List and scores" and "scale" are what OpenDP and
+diffprivlib are given above. Ratios are to discreet's later releases."""
 _VARIES = """\
-The time of OpenDP's exact noisy max is random and varies widely from call to call, so its ratio does too from run to run.
-At n = 10,000,000 only a few calls fit: which of its two variants is ahead there, and their growth exponents for k = 2, are within
-that noise."""
+The time of OpenDP's exact noisy max is random and varies widely from call to call. At n = 10,000,000 only a few calls fit: which of its
+two variants is ahead there, and their growth exponents for k = 2, are within that noise."""
 _COUNTS = """\
-discreet draws on the whole lattice at once, which is what makes it more accurate (below), checks, and makes the record. OpenDP's draw is
-exact, diffprivlib's is in floats."""
+discreet draws on the whole lattice at once, checks, and makes the record. OpenDP's draw is exact, diffprivlib's is in floats."""
 _ACCURACY = """\
 Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over the least that any
 ε-private mechanism can have (a linear program). The loss is the exact worst case of the law. OpenDP's and diffprivlib's exponential
-mechanisms are given the *global* sensitivity here, as their guarantees ask. Noisy max and the histograms are simulated (± a standard
-error); all else is computed. For k = 2 someone who knows that the counts add up to n would noise one of them alone, at ε, with any library:
-that is `LatticeGeometric`."""
+mechanisms have the *global* sensitivity here, as their guarantees ask. Noisy max and the histograms are simulated (± a standard error); all
+else is computed. For k = 2, one noisy count by any library, at ε, is `LatticeGeometric`."""
 
 
 def page(record: Row) -> str:
@@ -78,14 +75,14 @@ def page(record: Row) -> str:
     return f"""# Benchmarks
 
 One private posterior, by discreet and by what one would take instead, measured in one run. `python -m benchmarks --write` measures anew and
-rewrites this page, its plot and `benchmarks.json`, from which the tests make the page again. Read the ratios: times belong to the machine.
+rewrites this page, its plot and `benchmarks.json`. Read the ratios: times belong to the machine.
 
 {record["machine"]}, {versions}.
 
 ε = {record["epsilon"]}, prior of ones, 40 % of the records in the first category. Each contender goes on
 until the next size is predicted to take more than {limits}. A time is the median of repeated releases, each by a new mechanism, and of each
-the lesser of wall-clock and processor time. discreet's releases are made without the quantum of time at whose multiples they otherwise end,
-which no other library has. Memory is what is added to the process after its imports and a first small release.
+the lesser of wall-clock and processor time. discreet's releases are made without the quantum of time at whose multiples they otherwise end.
+Memory is what is added to the process after its imports and a first small release.
 
 ![Time of one release against the number of records](benchmarks.png)
 
@@ -93,10 +90,8 @@ which no other library has. Memory is what is added to the process after its imp
 ## Against an earlier revision
 
 {_speedups(json.loads(SPEEDUPS.read_text()))}
-Two parts can be measured by themselves: `python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write`. Other benchmarks
-print their tables when called by name, such as `python -m benchmarks core`: also `mechanisms`, `sampling`, `privacy`, `accuracy` and
-`sources`, `groups`, many groups at once, `contrasts`, all pairs of groups, `augmentation`, a small table beside a sampler, and `explore`,
-how soon the page of `discreet explore` answers.
+`python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part. `python -m benchmarks core` prints other
+tables; so do `mechanisms`, `sampling`, `privacy`, `accuracy`, `sources`, `groups`, `contrasts`, `augmentation` and `explore`.
 """
 
 
@@ -146,8 +141,8 @@ def _most(quoted: Row) -> list[str]:
         return []
     given, counted = quoted["most_of_given"], quoted["most_of_counted"]
     return [
-        f"Over all sizes discreet takes at most {given:.3g} times as long as a library that is given list, scores and scale, and at most "
-        f"{counted:.3g} times as long as one whose list, scores and scale are counted."
+        f"Over all sizes discreet takes at most {given:.3g} times as long as a library that is given all this, and at most "
+        f"{counted:.3g} times as long as one for which it is counted."
     ]
 
 
