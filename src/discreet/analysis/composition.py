@@ -42,7 +42,7 @@ class Accountant:
 
     parts: tuple[tuple[Mechanism | Guarantee, int], ...] = ()
     neighbours: Relation | None = None
-    """Which neighbours the figures are about, if that is fixed beforehand. Otherwise it follows from the parts: see `about`.
+    """The neighbours that the figures are about, if fixed beforehand. Otherwise they follow from the parts: see `about`.
 
     They are about persons if all parts are guarantees about persons, and otherwise about records. A mechanism does not say which it counts,
     and is taken to count records: add `release.guarantee` for persons.
@@ -53,7 +53,7 @@ class Accountant:
             object.__setattr__(self, "neighbours", check_relation(self.neighbours))
 
     def add(self, part: Mechanism | Guarantee, times: int = 1) -> "Accountant":
-        """One more release of a mechanism, or `times` of them; or a guarantee alone, where that is all that is known."""
+        """Add one more release of a mechanism, or `times` of them; or a guarantee alone, where that is all that is known."""
         guarantee = _guarantee(part)
         if guarantee.basis == "none":
             raise RefusedError("a release without a guarantee cannot be composed: there is no bound on what it tells")
@@ -66,7 +66,7 @@ class Accountant:
 
     @property
     def about(self) -> Relation:
-        """Which neighbours the figures are about: as given, or the parts' own; where these differ, those that replace one.
+        """The neighbours that the figures are about: as given, or the parts' own; where these differ, those that replace one.
 
         If parts publish the sizes of groups, it is one who stays in the groups of all of them: the figures then say nothing about someone
         who changes to another group.

@@ -31,7 +31,7 @@ _UNLIKELY_OUTCOME = 1e-24
 _DATASET_ITSELF = 2_000
 """The cost of a dataset beside that of its outcomes, where each has a list of its own."""
 _NEGLIGIBLE_PRODUCT = 1e-18
-"""The same for pairs of two independent counts, of which there are about 10^4."""
+"""Pairs of two independent counts, of which there are about 10^4, with less probability are left out."""
 
 
 class DatasetLaw(NamedTuple):
@@ -134,7 +134,7 @@ def _fits_pairs(k: int, pairs: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _law_size(mechanism: Mechanism) -> float:
-    """How many raw outcomes a law lists; infinite if too many."""
+    """Return the number of raw outcomes that a law lists; infinite if too many."""
     try:
         return len(mechanism._raw_law(mechanism.space.first()).counts)
     except TooLargeError:
@@ -169,7 +169,7 @@ def dataset_laws(mechanism: Mechanism, n: int, datasets: Counts | None = None) -
 
 
 def _listed_laws(mechanism: Mechanism, points: Counts) -> Iterator[DatasetLaw]:
-    """Many mechanisms list the same raw outcomes for every dataset: then one report serves all."""
+    """Return the laws of mechanisms that list the same raw outcomes for every dataset: one report serves all."""
     if mechanism.n is None and mechanism.report.is_search:
         raise TooLargeError(f"the law of the error of {mechanism.title} is not listed where n is private: every report is a search")
     reports = _KnownReports(mechanism)
@@ -208,7 +208,7 @@ class _KnownReports:
 
 
 def _reach(noise: IndependentNoise, n: int | None) -> int:
-    """How many values a noised count takes with more than negligible probability."""
+    """Return the number of values that a noised count takes with more than negligible probability."""
     both_sides = 2 * _far(noise) + 1
     return both_sides if n is None else min(n + 1, both_sides)
 

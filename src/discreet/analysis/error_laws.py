@@ -35,9 +35,9 @@ _NEGLIGIBLE_BOUNDARY = 1e-9
 _SIMULATED_RELEASES, _SIMULATED_COUNTS = 20_000, 2_000_000
 """Simulated releases, and simulated counts in all of them: fewer releases where there are many categories."""
 _MOST_REMAPPED = 200_000
-"""The same where every release is compared with all candidates, a category at a time."""
+"""Simulated counts where every release is compared with all candidates, a category at a time."""
 _SEARCHED_RELEASES, _FEWEST_SEARCHED_RELEASES = 1_000, 50
-"""The same where every report is a search of its own. A mean of fewer would say next to nothing and is not computed."""
+"""Simulated releases, most and fewest, where every report is a search of its own. A mean of fewer would say next to nothing."""
 _TABLED_TOTALS, _UNTABLED = 1 << 12, 4
 """The records, for a private n, up to which distances of a search come from tables, and how many times as long they take beyond."""
 _DATASETS, _FEWEST_DATASETS = 100, 8
@@ -109,7 +109,7 @@ class ComputedFloat(float):
     standard_error: float
     """The standard error of a simulation; otherwise 0."""
     bound: float
-    """How far a sum may be from the truth by what it leaves out (interpolation: an estimate, from half the nodes)."""
+    """A bound on the part that a sum leaves out (interpolation: an estimate, from half the nodes)."""
     at: tuple[int, ...] | None
     """The dataset where a worst case is reached."""
 
@@ -283,7 +283,7 @@ def _line_mean(mechanism: Mechanism, counts: Counts, distance: Distance) -> floa
 
 
 def _draws(mechanism: Mechanism, n: int, less: int = 1) -> int:
-    """How many releases are simulated for a mean."""
+    """Return the number of releases that are simulated for a mean."""
     if mechanism.report.is_search and not mechanism.space.is_few(limits.REPORT_CANDIDATES):
         searched = int(limits.ERROR_SEARCHES / mechanism.report.search_cost / (less if mechanism.n is None else 1))
         if searched < _FEWEST_SEARCHED_RELEASES:

@@ -163,7 +163,7 @@ class _Gaps:
         self.nearest = float(min(moves))
 
     def last_power(self, log_count: float = 0.0) -> float:
-        """From this power on only the true posterior is left, among as many candidates."""
+        """The power from which on only the true posterior is left, among as many candidates."""
         return (_NEGLIGIBLE_LOG + log_count) / self.nearest
 
 

@@ -62,7 +62,7 @@ def constraint_count(n: int, k: int) -> int:
 
 
 def _constraint_count_up_to(n_max: int, k: int) -> int:
-    """The same for a private n: a record of any category can be added to every dataset of fewer than n_max records, and removed again."""
+    """Return the constraints for a private n: any dataset below n_max records may gain a record of any category, and lose it again."""
     return 2 * k * candidate_count(n_max - 1, k + 1) * candidate_count(n_max, k + 1)
 
 

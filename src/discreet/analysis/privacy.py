@@ -33,7 +33,7 @@ from discreet.text import html_fields
 from discreet.validation import Number, check_positive, check_records, exact, shown
 
 _LARGEST_FLOAT_EXPONENT = 700.0
-"""Beyond it e^ε is not a float; a smaller ε only makes a δ larger."""
+"""The largest exponent: beyond it e^ε is not a float, and a smaller ε only makes a δ larger."""
 
 Subject = Mechanism | Release
 """A mechanism, or a record, which stands for the mechanism it describes."""
@@ -199,7 +199,7 @@ class Verification:
     @property
     def slack(self) -> float | None:
         """The part of the claimed ε that the computed loss does not use."""
-        """None where a loss has no largest value."""
+        """The part is None where a loss has no largest value."""
         known = self.loss is not None and isfinite(self.loss.value) and self.claimed.basis != "none"
         return None if self.loss is None or not known else 1.0 - self.loss.value / self.claimed.epsilon
 

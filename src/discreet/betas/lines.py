@@ -30,7 +30,7 @@ _LONGEST = 1024
 _FEW_ROWS = 500
 """Distributions up to which powers of the odds are multiplied with coefficients faster than polynomials are evaluated count by count."""
 _TERMS = 12
-"""How many terms of an incomplete beta function in a tail are tried before it is computed."""
+"""The number of terms of an incomplete beta function in a tail that are tried before it is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,11 @@ class BetaLines:
         return equal_tailed(self.evaluate(tail, precision), matched_logits(*self.moments(), tail), tail, precision, self.mixture)
 
     def evaluate(self, tail: float, precision: float) -> Evaluate:
-        """What a search for quantiles with this tail looks at: coefficients are computed here, once."""
+        """Return the function that a search for quantiles with this tail evaluates; its coefficients are computed once, here."""
         return _Polynomials(self, 1e-3 * precision * tail).beyond
 
     def mixture(self, row: int) -> BetaRows:
-        """One row as a distribution."""
+        """Return one row as a distribution."""
         first, n = int(self.first[row]), int(self.n[row])
         return BetaRows.of_total(first, self.weight[row, : n - first + 1], n, (float(self.a[row]), float(self.b[row])), row)
 

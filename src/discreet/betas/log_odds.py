@@ -46,7 +46,7 @@ _UNPLACED_WEIGHT = 1e-18
 _LOG_TERM_DEPTH = 80.0
 """How far below the largest of its row, in logarithms, a term must be in the middle of a panel to be left out there."""
 _APART = 100.0
-"""By how much, in logarithms, the largest columns of rows that are computed together may change differently over half a panel."""
+"""Rows are computed together if the logarithms of their largest columns change alike over half a panel, to this difference."""
 _LARGEST_LOG_FACTOR = 600.0
 """No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
 _CACHED = 1 << 15
@@ -54,7 +54,7 @@ _CACHED = 1 << 15
 _ROW_WORK = 8 * _PANEL_NODES
 """How much a row on a panel counts against a density: its values at the nodes are held."""
 _PAIR_WORK = 8
-"""The same for a pair of nodes."""
+"""How much a pair of nodes counts against a density."""
 _FEW_TERMS = 24
 """Terms of a joint law that are fewer as a rule than it takes to look for a shorter sum."""
 _RESIDUE = 1e-14
@@ -62,7 +62,7 @@ _RESIDUE = 1e-14
 
 
 def _changes(start: float, step: Floats) -> Floats:
-    """By how much ln θ and ln(1-θ) change if the log-odds go from `start` by each `step`: exact for short steps, where they cancel."""
+    """Return the changes of ln θ and ln(1-θ) if the log-odds go from `start` by each `step`: exact for short steps, which cancel."""
     short = np.clip(step, -1.0, 1.0)
     up = np.where(step == short, -np.log1p(expit(-start) * np.expm1(-short)), log_expit(start + step) - log_expit(start))
     down = np.where(step == short, -np.log1p(expit(start) * np.expm1(short)), log_expit(-start - step) - log_expit(-start))
@@ -174,7 +174,7 @@ class BetaFamily:
         return {}
 
     def _panel(self, middle: float, half: float) -> Floats:
-        """By node and row, for as many rows at a time as a processor's cache holds the terms of."""
+        """Return densities by node and row, computed for as many rows at a time as a processor's cache holds the terms of."""
         to_middle = _changes(self._reference[0], np.array([middle - self._reference[0]]))[0]
         of_rows, of_columns = self.rows @ to_middle, self.columns @ to_middle
         changes = _changes(middle, half * _PANEL_POINTS).T
@@ -242,7 +242,7 @@ def _check_work(cells: int) -> None:
 
 
 _MOST_LAW_PANELS = 1 << 16
-"""More than any law that floats hold has been seen to need."""
+"""The most panels of a law: more than any law that floats hold has been seen to need."""
 _BEYOND_FLOATS = (
     "floats do not hold this contrast, as with a prior parameter near 0 or a very large one: compare draws instead, as from sample()"
 )
@@ -290,7 +290,7 @@ class PanelLaws:
 
     @cached_property
     def nodes(self) -> Floats:
-        """By panel and node."""
+        """The log-odds at the nodes, by panel and node."""
         return 0.5 * (self.edges[1:] + self.edges[:-1])[:, None] + self._half[:, None] * _PANEL_POINTS
 
     @cached_property

@@ -191,7 +191,7 @@ class BetaMixture:
         return np.asarray(generator.beta(self.a[chosen], self.b[chosen]))
 
     def to_scipy(self) -> Any:
-        """The same distribution with all the methods of a frozen `scipy.stats` one."""
+        """Return the distribution with all the methods of a frozen `scipy.stats` one."""
         from discreet.betas.scipy_bridge import ScipyMixture  # SciPy's statistics are slow to load
 
         return ScipyMixture(self, "beta_mixture")()

@@ -38,10 +38,10 @@ class NodesNeeded:
     log_size: Floats
     """The logarithm of 2M/(ϱ - 1), by mixture and ellipse."""
     missed: Floats
-    """How far the weight of the sum is from a polynomial."""
+    """The largest distance of the weight of the sum from a polynomial."""
 
     def off(self, chosen: Counts, many: int) -> Floats:
-        """How far what is added up may be from polynomials of a degree below so many nodes."""
+        """Bound the distance of what is added up from polynomials of a degree below so many nodes."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp((self.log_size[chosen] + (1.0 - many) * np.log(ELLIPSES)).min(axis=1)) + self.missed[chosen])
 

@@ -37,11 +37,11 @@ class BetaPlanes:
     """Mixtures whose weights are products: of a factor of the count, one of the rest and one of the sum of both."""
 
     of_count: Floats
-    """By mixture and count, from `first` on."""
+    """The factors of the counts from `first` on, by mixture and count."""
     of_rest: Floats
-    """By mixture and rest, from `least` on."""
+    """The factors of the rests from `least` on, by mixture and rest."""
     of_sum: Floats
-    """By mixture and sum, from `first + least` on."""
+    """The factors of the sums from `first + least` on, by mixture and sum."""
     first: Counts
     least: Counts
     a: Floats
@@ -51,7 +51,7 @@ class BetaPlanes:
         return len(self.of_count)
 
     def rows(self, chosen: Chosen) -> "BetaPlanes":
-        """Some of the mixtures."""
+        """Return some of the mixtures."""
         names = ("of_count", "of_rest", "of_sum", "first", "least", "a", "b")
         return BetaPlanes(*(getattr(self, name)[chosen] for name in names))
 
@@ -92,7 +92,7 @@ class BetaPlanes:
         return low, high, error, whole
 
     def mixture(self, row: int) -> BetaMixture:
-        """One mixture as a distribution; TooLargeError if it has too many components to be added up one by one."""
+        """Return one mixture as a distribution; TooLargeError if it has too many components to be added up one by one."""
         counts, rests = self.of_count.shape[1], self.of_rest.shape[1]
         if counts * rests > limits.PLANE_COMPONENTS:
             raise TooLargeError(

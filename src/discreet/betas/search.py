@@ -26,9 +26,9 @@ Evaluate = Callable[[Chosen, Floats], tuple[Floats, Floats]]
 and the densities of the logit there. Both are asked for together, because both need the same coefficients."""
 
 _LOGIT_PRECISION = 2.0**-51
-"""How closely the logit of a quantile is searched for at most, relative to it where it is above 1."""
+"""The finest precision of the logit of a quantile, relative to it where it is above 1."""
 _ROUNDING = 1e-11
-"""Below this part of the tail, steps that no longer shrink follow rounding errors of what lies beyond."""
+"""Steps that no longer shrink follow rounding errors if they are below this part of the tail."""
 _QUADRATIC = 0.125
 """A step of Newton's that is expected to be shorter than this part of the precision is not made."""
 _COPIED = 2
@@ -169,7 +169,7 @@ def powers(step: Floats, place: Counts, size: int) -> Floats:
 
 
 def _step(mass: Floats, density: Floats, tail: Floats) -> Floats:
-    """How far towards the middle of the distribution the quantile is."""
+    """Return how far the quantile lies towards the middle of the distribution."""
     target, probit = ndtri(tail), ndtri(mass)
     near = (target - probit) * np.exp(-0.5 * probit * probit) / (_ROOT * density)
     far = (np.log(tail) - np.log(mass)) * mass / density
@@ -177,7 +177,7 @@ def _step(mass: Floats, density: Floats, tail: Floats) -> Floats:
 
 
 def matched_logits(mean: Floats, variance: Floats, tail: float) -> Floats:
-    """Nearly the logits of two quantiles, which leave out `tail` on either side, of the one Beta with this mean and variance.
+    """Return nearly the logits of the quantiles of the Beta with this mean and variance that leave out `tail` on either side.
 
     By Cornish and Fisher's expansion, or a power of the probability where a parameter is below 1. The cumulants of the logit of a
     Beta(α, β) are differences and sums of polygamma functions of α and β.

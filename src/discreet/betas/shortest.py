@@ -17,7 +17,7 @@ _FIRST_PLACES = 64
 _OUTSIDE_PLACES = 1e-7
 """Probability beyond the first and the last of them."""
 _FINEST_PLACES, _PLACE_HALVINGS = 1.0 / 64, 12
-"""Between neighbouring places there is at most this much probability, unless so many halvings of their distance do not reach that."""
+"""The most probability between neighbouring places, and the number of halvings of their distance that are made to reach that."""
 _NEARLY = 1.02
 """A shortest interval among places that is this much longer than the shortest of all may still become it."""
 _BELOW_PRECISION = 1e-14, 1e-10

@@ -39,7 +39,7 @@ class CoarseLaws:
 
     x: Floats
     width: Floats
-    """How many integers each node stands for."""
+    """The number of integers that each node stands for."""
     weight: Floats
     log_scale: float = 0.0
     """The logarithm of what all rows were divided by."""
@@ -120,7 +120,7 @@ _UNLISTED_PROBABILITY = 1e-9
 
 
 def most_nodes(a: float) -> float:
-    """How many nodes a category has at most, whatever is drawn: on both sides of its noisy count, and away from 0."""
+    """Return the most nodes that a category has, whatever is drawn: on both sides of its noisy count, and away from 0."""
     return 3.0 * (_DENSE_COUNTS + 2.0 + log(2.0 * limits.RAW_OUTCOME / _DENSE_COUNTS) / log1p(_spacing(a)))
 
 
@@ -130,7 +130,7 @@ def _spacing(a: float) -> float:
 
 
 def points_of(k: int) -> int:
-    """How many points stand for the posterior."""
+    """Return the number of points that stand for the posterior."""
     return max(_FEWEST_POINTS, min(_POSTERIOR_POINTS, _POSTERIOR_COUNTS // k))
 
 
@@ -149,7 +149,7 @@ class AnyTotal:
         self.marginals = self._marginals()
 
     def _log_density(self, u: float) -> float:
-        """Of u = ln t/(1 - t), up to a constant."""
+        """Return the log density of u = ln t/(1 - t), up to a constant."""
         log_tilt = -float(np.log1p(np.exp(-u)))
         laws = self.coarse.tilted(log_tilt)
         return laws.log_scale + log_tilt - self.total * float(np.log1p(np.exp(u))) + log(self.total + float(laws.means.sum()))

@@ -68,7 +68,7 @@ class Kernel:
         return float(self.curvature**-0.5 if self.curvature else 2.0**0.5 / self.fall)
 
     def width(self, depth: float) -> float:
-        """How far from the noisy count the log likelihood has fallen by so much."""
+        """Return the distance from the noisy count at which the log likelihood has fallen by so much."""
         return float((2.0 * depth / self.curvature) ** 0.5 if self.curvature else depth / self.fall)
 
     def log_factor(self, difference: Floats) -> Floats:

@@ -35,7 +35,7 @@ from discreet.numerics.tilts import balancing_tilt
 TAIL = 1e-22
 """Posterior probability, nearly, that is left out at each end of a window."""
 _GAP = 4.0
-"""By how much, in logarithms, the lowest of two tangents may be above what lies between."""
+"""The most, in logarithms, that the lowest of two tangents may be above the bound that lies between."""
 _CLIMBS = 60
 _LAST_TOTAL = 2**60
 _FINENESS = 8
@@ -45,9 +45,9 @@ _COARSEST = 512
 _SAG = 9.0
 """Nodes are a third of a standard deviation apart: a bound is too high by at most a 72nd, in logarithms, for each category."""
 _WORSE = 60.0
-"""By how much, in logarithms, the bound of another tilt may be above that of a rung's own and still be looked at."""
+"""Bounds of other tilts are looked at if they are at most this much, in logarithms, above that of a rung's own."""
 _FALLEN = 100.0
-"""How far a log likelihood falls before its nodes end."""
+"""Nodes end where a log likelihood has fallen by this much."""
 _DOUBLED = 2.0 ** np.arange(60.0)
 _STEPS = spreading_steps(2.0**60, _FINENESS, 1.0 + 1.0 / _FINENESS)
 """Distances of nodes from 0, from bends and from the end."""
@@ -255,7 +255,7 @@ def _places(a: float, count: Count, end: float) -> Floats:
 
 
 def _sag(x: Floats, logs: Floats) -> Floats:
-    """By how much a concave log likelihood may be above lines between nodes; it is below the lines of the neighbours on either side.
+    """Bound the height of a concave log likelihood above lines between nodes: it is below the neighbouring lines on either side.
 
     `logs` has the node's values and, at the end, that of the count after the last.
     """
@@ -300,7 +300,7 @@ class Ladder:
         return np.ceil(np.maximum(edges[:-1], edges[0])), np.floor(np.minimum(edges[1:], edges[-1]))
 
     def gaps(self) -> Floats:
-        """By how much the two tangents are above what they leave possible where they cross."""
+        """The heights of the two tangents, where they cross, above what they leave possible."""
         rate, height, mean = self.rates, self.heights, np.array([t.mean for t in self.tangents]) - self.reference
         crossing = np.diff(height) / np.diff(rate)
         meet = self.meeting_rates()
@@ -392,7 +392,7 @@ def _log_total(parts: Parts, whole: Count, root: SizePrior) -> LogTotal:
 
 
 def _centred(reach: TotalsInReach, whole: Count, root: SizePrior) -> TotalsInReach:
-    """The same for one total, with logarithms relative to the counts that are likely: those of a strong prior are large elsewhere."""
+    """Return the reach of one total with logarithms relative to likely counts: those of a strong prior are large elsewhere."""
     old, means = reach.parts, reach.ladder.tangents[0].means
     new = replace(old, references=np.maximum(1.0, np.rint(means)))
     shift = float(log_rising(float(old.a.sum()), np.array([new.reference]), old.reference)[0]) - float(old.log_rises(new.references).sum())

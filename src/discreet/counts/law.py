@@ -31,7 +31,7 @@ class CountLaw(Protocol):
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all parts are computed from."""
+        """The count of numbers that the marginals of all parts are computed from."""
         ...
 
     @property

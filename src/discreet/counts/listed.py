@@ -40,7 +40,7 @@ class ListedCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals are computed from."""
+        """The count of numbers that the marginals are computed from."""
         return self.points.size
 
     @cached_property

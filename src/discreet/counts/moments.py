@@ -26,7 +26,7 @@ from discreet.numerics.transforms import convolve
 
 
 def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
-    """From all counts, one a row, and their probabilities."""
+    """Return the covariances from all counts, one a row, and their probabilities."""
     total = (a.sum() + points.sum(axis=1))[:, None]
     share = (a + points) / total
     away = share - probability @ share
@@ -36,7 +36,7 @@ def listed_covariance(points: Counts, probability: Floats, a: Floats) -> Floats:
 
 
 def segment_covariance(counts: LawOfAnyTotal, a: Floats) -> Floats:
-    """From a law of counts as products of their laws and a factor of their total. The diagonal is 0."""
+    """Return the covariances from laws of counts and a factor of their total. The diagonal is 0."""
     k, longest = len(a), max(len(segment.sum.run.value) for segment in counts.segments)
     widest = max(high - low + 1 for low, high in counts.windows)
     if k * k * longest * widest > limits.COVARIANCE_PRODUCTS:
@@ -150,7 +150,7 @@ def _root(variance: float) -> float:
 
 
 def listed_score(points: Counts, probability: Floats, weights: Floats) -> ScoreMoments:
-    """From all counts, one a row, and their probabilities."""
+    """Return the moments of a score from all counts, one a row, and their probabilities."""
     totals, place = np.unique(points.sum(axis=1), return_inverse=True)
     score = points @ weights
     parts: list[Floats] = [np.bincount(place, probability * values) for values in (1.0, score, score**2, points @ weights**2)]  # type: ignore[misc]
@@ -158,7 +158,7 @@ def listed_score(points: Counts, probability: Floats, weights: Floats) -> ScoreM
 
 
 def segment_score(counts: LawOfAnyTotal, weights: Floats) -> ScoreMoments:
-    """From a law of counts as products of their laws and a factor of their total."""
+    """Return the moments of a score from laws of counts and a factor of their total."""
     scale, parts = float(counts.log_sizes.max()), [_carried(segment, weights) for segment in counts.segments]
     factors = [np.exp(segment.log_factor - scale) for segment in counts.segments]
     found = [

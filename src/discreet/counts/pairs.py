@@ -38,7 +38,7 @@ class PairWeights:
         return cls(totals, low, split, n - totals, np.zeros(1, dtype=np.int64), np.ones((len(split), 1)))
 
     def trimmed(self) -> "PairWeights":
-        """Without cells and rows of nearly no probability; the weights in `rest` add up to 1, so that those of `split` are a law."""
+        """Drop cells and rows of nearly no probability; the weights in `rest` add up to 1, so that those of `split` are a law."""
         given = self.rest.sum(axis=1)
         weights = self.split * given[:, None]
         weights = np.where(weights > OUTER_COUNTS / weights.size * float(weights.sum()), weights, 0.0)

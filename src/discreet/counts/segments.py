@@ -55,7 +55,7 @@ class TotalSegment:
 
     @cached_property
     def completions(self) -> list[Floats]:
-        """For each part and each of its counts x, Σ_n h(n) P(all others add up to n - x) over the totals n, h relative to its largest."""
+        """Return Σ_n h(n) P(all others add up to n - x) for each part and each of its counts x, with h relative to its largest value."""
         target = Run(self.low, np.exp(self.log_factor - self.log_factor.max()))
         if self.fixed:
             runs = self.sum.completions(target) if self._transformed is None else iter(self._transformed)
@@ -87,14 +87,14 @@ class TotalSegment:
         return np.array(sums) / np.where(whole > 0.0, whole, 1.0)
 
     def part(self, chosen: Sequence[int]) -> "TotalSegment":
-        """Some of the counts, with the factor of their total that the others and the totals of this segment leave."""
+        """Return some of the counts, with the factor of their total that the others and the totals of this segment leave."""
         others = [window for i, window in enumerate(self.windows) if i not in chosen]
         rest = sum_of(others, self.floor).run if others else Run(0, np.ones(1))
         mine = [self.windows[i] for i in chosen]
         return part_of(mine, rest, Run(self.low, self.log_factor), self.floor)
 
     def merged(self, sets: Sequence[Sequence[int]]) -> "TotalSegment":
-        """The same totals, with the counts of each of these sets added up. Every count must be in one of them."""
+        """Return the segment with the counts of each of these sets added up. Every count must be in one of them."""
         return TotalSegment(self.low, self.log_factor, [self._added(chosen) for chosen in sets], self.floor)
 
     def _added(self, chosen: Sequence[int]) -> Run:

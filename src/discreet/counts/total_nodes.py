@@ -22,11 +22,11 @@ from discreet.numerics.tails import kept
 _PROBE_ERROR = 1e-12
 """Error that a stretch's nodes may have in the probes."""
 _NODES_TRIED = (8, 16, 32)
-"""How many Chebyshev nodes are tried for a stretch before it is halved."""
+"""The numbers of Chebyshev nodes that are tried for a stretch before it is halved."""
 _FEWEST_SAVED = 8
 """Totals that nodes must save at least; a stretch that is too short for that has all its totals as nodes."""
 _STRETCHES = 12
-"""How many stretches all totals are cut into at first."""
+"""The number of stretches that all totals are cut into at first."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,7 +59,7 @@ class TreeCounts(LawOfAnyTotal):
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all parts are computed from; the logarithms of a window's cells take longer."""
+        """The count of numbers that the marginals of all parts are computed from; the logarithms of a window's cells take longer."""
         low, high = (np.array(ends) for ends in zip(*self.windows, strict=True))
         return totals_gone_through(self.totals, low, high) * (len(low) + (self.total is None)) + 8 * int((high - low + 1).sum())
 

@@ -34,11 +34,11 @@ from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.roots import crossing
 
 _REACH_PRECISION = 1e-9
-"""How closely the distance is searched for within which a better report can be, in parts of the error."""
+"""The precision of the distance within which a better report can be, in parts of the error."""
 _STEPPED, _PAIRED = 32, 4
 """Categories up to which single counts are moved, and up to which also records from one to another."""
 _MOST_MOVES = 16
-"""How often a report is moved at most."""
+"""The most times that a report is moved."""
 _MOVE_LENGTHS = 8
 """Lengths of such moves."""
 _SCALES = np.array([0.5, 0.7, 0.85, 1.0, 1.2])
@@ -74,7 +74,7 @@ class BestOfAnyTotal(Report):
         return np.array([_best(self.mechanism.prior, self._noise, row) for row in rows], dtype=np.int64)[owner.ravel()]
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """Noise beyond 2**62 is cut there: an array cannot hold it."""
+        """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
         return NonNegative().row(raw)
 
     def check_size(self) -> None:
@@ -155,7 +155,7 @@ class _Error:
 
 @lru_cache(maxsize=4)
 def _moves(k: int) -> Counts:
-    """One record more or less in one category, or moved from one to another where there are few."""
+    """Return moves: a record more or less in one category, or from one to another where there are few categories."""
     if k > _STEPPED:
         return np.zeros((0, k), dtype=np.int64)
     single = np.eye(k, dtype=np.int64)

@@ -48,7 +48,7 @@ from discreet.validation import Number, check_moderate, check_records, check_siz
 
 
 def _records(value: Any) -> int | tuple[int, ...] | None:
-    """One public number of records, one for each group, or None."""
+    """Return the public number of records, one for each group, or None."""
     if value is None:
         return None
     is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
@@ -121,12 +121,12 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def _size_prior(self) -> str:
-        """What readers believe about a private number of records, unless they say otherwise."""
+        """The prior of a private number of records that readers use unless they give another."""
         return "flat"
 
     @property
     def _publisher(self) -> str | None:
-        """Whose promise holds for its outcomes, in words, if they were not drawn by discreet."""
+        """The publisher whose promise holds for its outcomes, in words, if discreet did not draw them."""
         return None
 
     @property
@@ -221,12 +221,12 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def _draw_seconds(self) -> float:
-        """More seconds than a draw takes as a rule, whatever the data, without the report's: by public numbers alone."""
+        """Return more seconds than a draw without its report takes as a rule, whatever the data: by public numbers alone."""
         return 0.0
 
     @property
     def _time_quantum(self) -> float:
-        """Seconds, by public numbers alone, at whose multiples a steady draw ends: long enough for draw and report."""
+        """Return the seconds at whose multiples a steady draw ends, by public numbers alone: long enough for draw and report."""
         return quantum_above(self._draw_seconds + self.report.seconds)
 
     def _warm_up(self) -> None:
@@ -239,7 +239,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def _answers(self) -> RandomizedAnswers | None:
-        """What people did to their answers before these were counted, if that is what an outcome is."""
+        """The randomization of the answers that an outcome counts; None if an outcome is of counts."""
         return None
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002
@@ -282,7 +282,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def _most_datasets(self) -> int:
-        """Up to how many datasets `log_likelihoods` goes through, by public numbers alone."""
+        """Return the most datasets that `_log_likelihoods` goes through, by public numbers alone."""
         return limits.POSTERIOR_RECORDS + 1 if self.k == 2 else limits.POSTERIOR_CANDIDATES
 
     def _log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:  # noqa: ARG002
@@ -372,7 +372,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         about: About | None = None,
         period: str | None = None,
     ) -> "Prepared[Drawn]":
-        """Everything about a release but the draw: whatever `release` would raise is raised here, before a budget is spent.
+        """Do everything about a release but the draw: whatever `release` would raise is raised here, before a budget is spent.
 
         The result has the guarantee that the release would have, and holds the private counts.
 
@@ -428,7 +428,7 @@ class Prepared(Generic[Drawn]):
 
     @property
     def time_quantum(self) -> float:
-        """Seconds, by public numbers alone, at whose multiples the draw ends."""
+        """The seconds at whose multiples the draw ends, by public numbers alone."""
         return self.mechanism._time_quantum
 
     @forgets_variables

@@ -54,7 +54,7 @@ _NODE_SETS = 40.0
 
 
 def _category_nodes(prior: Prior, n: int) -> float:
-    """How many nodes a category has at most: those next to three places, and a progression away from each on both sides."""
+    """Return the most nodes that a category has: those next to three places, and a progression away from each on both sides."""
     return float(6 * (_DENSE_NODES + 2 + np.log(max(n / _DENSE_NODES, 1.0)) / np.log(_growth(max(prior.concentration), n))))
 
 
@@ -254,7 +254,7 @@ def best_of_few(prior: Prior, n: int, observed: Sequence[Count]) -> Counts:
 
 
 def _growth(a: float, n: int) -> float:
-    """How much further out each node is than the last: the relative width of a factor is about the root of 1/a or 1/n, if that is more."""
+    """Return the ratio of neighbouring nodes: the relative width of a factor is about the root of 1/a, or of 1/n if that is more."""
     return 1.0 + (_NODE_GROWTH - 1.0) / float(np.sqrt(1.0 + min(a, float(n)) / 100.0))
 
 

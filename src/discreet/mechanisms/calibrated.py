@@ -20,7 +20,7 @@ _AIM = 0.9998
 _FACTOR_BITS = 24
 _MOST_TRIALS = 40
 CALIBRATION_PASSES = 6
-"""How many losses a calibration computes as a rule."""
+"""The number of losses that a calibration computes as a rule."""
 
 
 def Calibrated(mechanism: ExponentialT) -> ExponentialT:  # noqa: N802  named like the mechanisms that it stands beside

@@ -15,11 +15,11 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.noise import CellNoise
 
 _DEEP = 70.0
-"""How far a kernel falls, in logarithms, over the largest change: counts farther off are impossible."""
+"""A kernel falls by this much, in logarithms, over the largest change: counts farther off are impossible."""
 
 
 class Seen(Observation, Protocol):
-    """What a published count says, with the largest true count that it may be."""
+    """The observation of a published count, with the largest true count that it may be."""
 
     @property
     def last(self) -> int | None:
@@ -32,20 +32,20 @@ class ReadNoise(CellNoise):
 
     @property
     def blocks(self) -> tuple[range, ...]:
-        """None: every cell is changed by itself."""
+        """There are none: every cell is changed by itself."""
         return ()
 
     @property
     def is_kernel(self) -> bool:
-        """No: what was published says more, or less, than a noisy count."""
+        """It is not: a published count says more, or less, than a noisy one."""
         return False
 
     @abstractmethod
     def seen(self, z: int) -> Seen | None:
-        """What a published count says; None if none can be published so."""
+        """Return the observation of a published count; None if no count can be published so."""
 
     def observation(self, z: int) -> Observation:
-        """The same; InvalidInputError if none can be published so."""
+        """Return the observation of a published count; InvalidInputError if no count can be published so."""
         found = self.seen(z)
         if found is None:
             raise InvalidInputError(f"no count can be published as {z:,} after this noise and these steps")
@@ -90,7 +90,7 @@ class FewCounts:
 
     @property
     def curvature(self) -> float:
-        """None: all these counts are nodes by themselves."""
+        """It is 0: all these counts are nodes by themselves."""
         return 0.0
 
     def __call__(self, x: Floats) -> Floats:
@@ -105,7 +105,7 @@ class BoundedChange(ReadNoise):
     @property
     @abstractmethod
     def widest(self) -> int:
-        """How far a published count may be from the true one."""
+        """The largest distance of a published count from the true one."""
 
     @abstractmethod
     def column(self, z: int) -> tuple[int, Floats]:
@@ -113,16 +113,16 @@ class BoundedChange(ReadNoise):
 
     @property
     def kernel(self) -> Kernel:
-        """One that is nearly nothing beyond the largest change, which says how wide windows are."""
+        """A kernel that is nearly 0 beyond the largest change; it says how wide windows are."""
         return Kernel(_DEEP / max(self.widest, 1))
 
     @property
     def slope(self) -> float:
-        """That of the kernel."""
+        """The slope of the kernel."""
         return self.kernel.slope
 
     def seen(self, z: int) -> "FewCounts | None":
-        """What a published count says; None if none can be published so."""
+        """Return the observation of a published count; None if no count can be published so."""
         first, law = self.column(z)
         held = np.flatnonzero(law > 0.0)
         return FewCounts(first + int(held[0]), np.log(law[held[0] : held[-1] + 1])) if held.size else None
@@ -145,7 +145,7 @@ class MatrixChange(BoundedChange):
 
     @property
     def widest(self) -> int:
-        """How far a published count may be from the true one."""
+        """The largest distance of a published count from the true one."""
         x, z = np.nonzero(self._laws)
         return int(np.abs(z - x).max())
 
@@ -166,7 +166,7 @@ class RandomRounding(BoundedChange):
 
     @property
     def widest(self) -> int:
-        """How far a published count may be from the true one."""
+        """The largest distance of a published count from the true one."""
         return self.to - 1
 
     def column(self, z: int) -> tuple[int, Floats]:

@@ -166,7 +166,7 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
         return discrete_gaussian_array(source, self._variance, self.space.k)
 
     def _sampler(self, counts: Any) -> Sampler:
-        """Adds exact noise: to every count of one variable, or to every cell of a table."""
+        """Return the sampler that adds exact noise to every count of one variable, or to every cell of a table."""
         return super()._sampler(counts) if not self.by.columns else NoisyTable(counts, self._table_noise)
 
     def _table_noise(self, source: BitSource) -> Counts:
@@ -177,7 +177,7 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
 
     @property
     def _draw_seconds(self) -> float:
-        """By the number of cells and the length of the table of noise."""
+        """Bound the seconds by the number of cells and the length of the table of noise."""
         return draw_seconds(self._variance, self.space.k)
 
     def _warm_up(self) -> None:
@@ -185,16 +185,16 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
         discrete_gaussian_array(SeededBits(0), self._variance, 1)
 
     def _log_noise(self, noise: Counts) -> float:
-        """A sum over the cells that can occur."""
+        """Add up the log probabilities of the noise of the cells that can occur."""
         return float(self.noise.log_factor(noise[self._table.cells.possible].astype(np.float64)).sum())
 
     def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """A sum over the counts."""
+        """Add up the log probabilities of the noise of all counts."""
         self._check_single()
         return np.asarray(self.noise.log_factor((raw - counts).astype(np.float64)).sum(axis=-1))
 
     def _raw_law(self, counts: Counts) -> Law:
-        """Every noisy count out to where next to no probability is left; where n is public, so far beyond 0 and n for all datasets."""
+        """List every noisy count out to where next to no probability is left; where n is public, so far beyond 0 and n."""
         self._check_single()
         noise, reach = self.noise, self.noise.reach(1, self.k, 0.5 * UNLISTED / self.k)[1]
         ends = [(int(x), int(x)) if self.n is None else (0, self.space.total) for x in counts]
@@ -204,9 +204,9 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
         return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), UNLISTED)
 
     def _loss_atoms(self) -> LossAtoms:
-        """All neighbouring pairs are alike."""
+        """Return the loss of any neighbouring pair: all are alike."""
         return gaussian_atoms(self._variance, self._changed)
 
     def _two_step_delta(self, epsilon: Fraction) -> Fraction:
-        """By the sum of the noise of two counts."""
+        """Return the δ of the sum of the noise of two counts."""
         return gaussian_delta(self._variance, 2, epsilon)

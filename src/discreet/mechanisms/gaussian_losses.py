@@ -26,7 +26,7 @@ from discreet.sampling.gaussian import check_variance, total_weight
 _SOUGHT_DIGITS = 6
 """Significant digits of a variance or an ε that is sought."""
 _LEAST_SOUGHT = Fraction(1, 10**12)
-"""Below it no variance or ε is sought."""
+"""The least variance or ε that is sought."""
 _REACH = 11
 """Standard deviations out to which losses are listed; the noise is beyond with probability below 1e-26."""
 _DECISIVE_BITS, _LISTED_BITS = 40, 128

@@ -15,7 +15,7 @@ from discreet.mechanisms.noise import IndependentNoise
 _TABLED_DEVIATIONS = 40.0
 """Standard deviations out to which tails are tabled; beyond, they are nearly geometric."""
 _MOST_DEVIATIONS = 1000.0
-"""How many standard deviations a noisy count may lie outside of all possible ones: further out the logarithms of floats lose digits."""
+"""The most standard deviations that a noisy count may lie outside of all possible ones: further out logarithms lose digits."""
 
 
 @frozen
@@ -42,7 +42,7 @@ class GaussianNoise(IndependentNoise):
 
     @property
     def slope(self) -> float:
-        """About how fast the log likelihood falls where windows end."""
+        """The slope of the log likelihood about where windows end."""
         return self.kernel.slope
 
     def held(self, raw: "Counts | tuple[int, ...] | list[int]", n: int | None) -> Counts:  # type: ignore[override]
@@ -104,7 +104,7 @@ class GaussianNoise(IndependentNoise):
         return -far, far
 
     def simulate(self, size: int, rng: np.random.Generator) -> Counts:
-        """By inversion of a table."""
+        """Draw by inversion of a table."""
         law = np.exp(self._tails)
         below = 1.0 - law[1:]
         return np.asarray(np.searchsorted(below, rng.random((size, self.cells)), side="right") - self._last, dtype=np.int64)

@@ -49,7 +49,7 @@ def _likelihoods(mechanism: "Exponential") -> Likelihoods:
 
 
 _SHORTEST_QUANTUM = 1.0 / 16.0
-"""Seconds: some twenty times as long as a draw takes where candidates, or categories, are few."""
+"""The shortest quantum, in seconds: some twenty times as long as a draw takes where candidates, or categories, are few."""
 
 
 def _factor(value: Number) -> Fraction:
@@ -128,7 +128,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     @property
     def _claim(self) -> Guarantee:
-        """ε, by proof or, with a factor, by computation."""
+        """Return the claim of ε, by proof or, with a factor, by computation."""
         return self._plain_claim if self.factor == 1 else Guarantee(rounded_up(self.epsilon), 0.0, "computation")
 
     @property
@@ -149,7 +149,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
         return to_hellinger(divergence)
 
     def _line_law(self, x: int, r: Floats) -> Floats:
-        """The exponent."""
+        """Return the exponent of the law."""
         distance = to_hellinger(two_count_gap(self.prior.concentration, self.space.total, x, r))
         return np.asarray(-float(self._rate(np.array([x, self.space.total - x]))) * distance)
 
@@ -186,7 +186,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
         return limits.LIKELIHOOD_RECORDS + 1 if self.k == 2 else limits.LIKELIHOOD_CANDIDATES
 
     def _log_likelihoods(self, raw: Sequence[int], log_prior: Floats | None = None, progress: Progress | None = None) -> Floats:
-        """From tables, without a law for each dataset."""
+        """Compute the likelihoods from tables, without a law for each dataset."""
         return _likelihoods(self).log(raw, log_prior, progress)
 
     def _mean_errors(self) -> Floats:
@@ -209,7 +209,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     @property
     def _draw_seconds(self) -> float:
-        """Several times as long as a draw takes for any data: by the size of the sampler's tables for the worst of them."""
+        """Bound the seconds by the size of the sampler's tables for the worst data: several times as long as a draw takes."""
         exact = self.prior.exact
         return _SHORTEST_QUANTUM if is_listed(exact, self.space.total) else max(_SHORTEST_QUANTUM, most_seconds(exact, self.space.total))
 
@@ -287,7 +287,7 @@ class HellingerLocal(Exponential):
 
     @property
     def _plain_claim(self) -> Guarantee:
-        """None: the rate is read off the private counts without smoothing."""
+        """Promise nothing: the rate is read off the private counts without smoothing."""
         return NO_GUARANTEE
 
     def _sensitivity(self, counts: Counts) -> Floats:
@@ -401,7 +401,7 @@ class HellingerSmoothDelta(Exponential):
 
     @cached_property
     def _beta(self) -> float:
-        """How fast the smooth sensitivity may change between neighbours, on the log scale. Public."""
+        """The rate at which the smooth sensitivity may change between neighbours, on the log scale. Public."""
         return float(refine(self._beta_ball))
 
     def _beta_ball(self) -> arb:

@@ -48,7 +48,7 @@ class LaplaceNoise(IndependentNoise):
 
     @property
     def kernel(self) -> Kernel:
-        """Of noise that is rounded to the nearest whole number; that of the floor is the same up to where its middle lies."""
+        """The kernel of noise that is rounded to the nearest whole number; that of the floor differs only in where its middle lies."""
         b = float(self.scale)
         line = 0.5 / b + log(-expm1(-1.0 / b)) - log(2.0)
         return Kernel(self.slope, 0.0, log(-expm1(-0.5 / b)) - line if self.rounding == "nearest" else 0.0)
@@ -123,22 +123,22 @@ class _Laplace(Mechanism[tuple[int, ...]]):
 
     @property
     def _noised(self) -> int:
-        """How many of the counts, from the first, are noised."""
+        """The number of counts, from the first, that are noised."""
         return self.k - 1
 
     @property
     def _affected(self) -> int:
-        """How many noised counts a replacement can change."""
+        """The number of noised counts that a replacement can change."""
         return min(2, self._noised)
 
     @property
     def _claim(self) -> Guarantee:
-        """ε, by proof (docs/explain/mechanisms.md)."""
+        """Return the claim of ε, by proof (docs/explain/mechanisms.md)."""
         return self._by_proof()
 
     @property
     def _theorem(self) -> str:
-        """Noise that is rounded down has one, by which counts are noised."""
+        """The theorem for the counts that are noised, if noise is rounded down; otherwise none."""
         if self.rounding != "floor":
             return ""
         return "laplace_private" if self._noised == self.k else "laplace_two_private" if self.k == 2 else "laplace_but_last_private"
@@ -158,7 +158,7 @@ class _Laplace(Mechanism[tuple[int, ...]]):
 
     @property
     def _draw_seconds(self) -> float:
-        """By the number of counts that are noised."""
+        """Bound the seconds by the number of counts that are noised."""
         return noise_seconds(self._scale, self._noised)
 
     def _warm_up(self) -> None:
@@ -174,7 +174,7 @@ class _Laplace(Mechanism[tuple[int, ...]]):
         return Law(outcomes, log_probability)
 
     def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """A sum over the noised counts."""
+        """Add up the log probabilities of the noise of all noised counts."""
         return np.asarray(self.noise.log_factor((raw - counts[: self._noised]).astype(np.float64)).sum(axis=-1))
 
     def _loss_atoms(self) -> LossAtoms:
@@ -199,7 +199,7 @@ class LaplaceZhang(_Laplace):
 
     @property
     def _noised(self) -> int:
-        """Every count is noised."""
+        """All k: every count is noised."""
         return self.k
 
     def _own_report(self) -> Report:
@@ -218,7 +218,7 @@ class _ConsistentLaplace(_Laplace):
         return self.noise.clamped(x, r, 0, self.space.total)
 
     def _own_report(self) -> Report:
-        """Left to right, each count cut to what is left of n; or, not `consistent`, the papers' literal formula."""
+        """Cut each count, left to right, to what is left of n; or, if not `consistent`, use the papers' literal formula."""
         return Cut(self.space.total, self.k, self.consistent)
 
 

@@ -55,7 +55,7 @@ def _reach(k: int, epsilon: float) -> int:
 
 @lru_cache(maxsize=1)
 def _noise_law(k: int, epsilon: float) -> tuple[Counts, Floats]:
-    """All noise vectors out to that distance, and their log probabilities; for all datasets."""
+    """List all noise vectors out to `_reach`, and their log probabilities, which are the same for all datasets."""
     reach = _reach(k, epsilon)
     free = grid_points(-reach, reach, k - 1)
     noise = np.concatenate([free, -free.sum(axis=-1, keepdims=True)], axis=-1)
@@ -71,7 +71,7 @@ class LatticeNoise(CellNoise):
     cells: int
     slope: float
     sizes: tuple[int, ...] = field(default=Factory(lambda self: (self.cells,), takes_self=True))
-    """How many cells each of the blocks has that keep their total: one block, or one for each group of a table."""
+    """The numbers of cells of the blocks that keep their total: one block, or one for each group of a table."""
 
     @property
     def blocks(self) -> tuple[range, ...]:
@@ -83,7 +83,7 @@ class LatticeNoise(CellNoise):
         return np.asarray(-self.slope * np.abs(difference))
 
     def log_constant(self, cells: int) -> float:
-        """One over the sum of the factors of all noise that adds up to 0."""
+        """Return the logarithm of one over the sum of the factors of all noise that adds up to 0."""
         return -log_normaliser(cells, 2.0 * self.slope) if cells > 1 else 0.0
 
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
@@ -247,12 +247,12 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     @property
     def _claim(self) -> Guarantee:
-        """ε, by proof (docs/explain/mechanisms.md)."""
+        """Return the claim of ε, by proof (docs/explain/mechanisms.md)."""
         return self._by_proof()
 
     @property
     def _theorem(self) -> str:
-        """One for each of the three promises."""
+        """The theorem of its promise, one of three."""
         relation = self.space.relation
         if relation == Relation.ADD_REMOVE_ONE:
             return "cells_private"
@@ -269,7 +269,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return LatticeNoise(cells, 0.5 * float(self.epsilon), tuple(self._table.cells.possible.sum(axis=1).tolist()))
 
     def _sampler(self, counts: Any) -> Sampler:
-        """Adds exact noise: to every count of one variable, or to every cell of a table."""
+        """Return the sampler that adds exact noise to every count of one variable, or to every cell of a table."""
         return (
             super()._sampler(counts)
             if not self.by.columns
@@ -282,7 +282,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
 
     @property
     def _draw_seconds(self) -> float:
-        """By the number of cells, and of those in one block that are attempted together."""
+        """Bound the seconds by the number of cells, and of those in one block that are attempted together."""
         sizes = self.noise.sizes if isinstance(self.noise, LatticeNoise) else ()
         together = max((size for size in sizes if size <= ATTEMPTED), default=1)
         return noise_seconds(2 / self.epsilon, self.space.k, together)
@@ -293,7 +293,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
             self._draw_noise(SeededBits(0))
 
     def _log_noise(self, noise: Counts) -> float:
-        """By distance and the normalisers of all lattices; -inf off them."""
+        """Return the log probability by distance and the normalisers of all lattices; -inf off them."""
         return log_likelihood(self._table, float(self.epsilon), noise)
 
     def _draw_noise(self, source: BitSource) -> Noise:
@@ -303,7 +303,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return lattice_noise(source, self.k, self.epsilon)
 
     def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """By distance and the common normaliser; -inf off the lattice."""
+        """Return log probabilities by distance and the common normaliser; -inf off the lattice."""
         self._check_single()
         noise = raw - counts
         if isinstance(self.noise, GeometricNoise):
@@ -340,7 +340,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), UNLISTED)
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:
-        """By distance from x; what would be reported beyond 0 or n is reported there. One number says nothing of a private n."""
+        """Return the law by distance from x; what lies beyond 0 or n is reported there. Without n there is no such law."""
         self._check_single()
         return None if self.n is None else self._line(x, r)
 
@@ -350,7 +350,7 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return np.asarray(-epsilon * np.abs(r - x) - log_normaliser(2, epsilon) - beyond)
 
     def _loss_atoms(self) -> LossAtoms:
-        """All neighbouring pairs of a block are alike. The distance to the outcome changes by 1, 0 or -1.
+        """Return the loss of any pair of a block: all are alike. The distance to the outcome changes by 1, 0 or -1.
 
         With a private n it grows with probability P(noise <= 0) = 1/(1 + q) and shrinks otherwise. With a public n it grows with
         P(noise_i >= 0 >= noise_j) = Σ_j C(k-2, j)² q^j / Σ_j C(k-1, j)² q^j, by the same count of pairs as the normaliser.

@@ -64,7 +64,7 @@ class LossAtoms:
     loss: Floats
     probability: Floats
     slack: float = ATOM_ERROR
-    """What any sum of the probabilities lacks at most, beside `ATOM_ERROR` relative to it: with losses that are not listed."""
+    """The most that any sum of probabilities lacks by losses that are not listed, beside a relative `ATOM_ERROR`."""
     rho: Fraction | None = None
     """Where there is no largest loss: every Rényi divergence of order a, in either direction, is at most this times a."""
 

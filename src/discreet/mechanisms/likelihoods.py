@@ -31,7 +31,7 @@ _WINDOW = 20
 
 
 def most_pairs(prior: Sequence[Fraction], n: int) -> int:
-    """How many pairs of a dataset and a candidate are gone through at most: fewer where categories are alike or the outcome says much."""
+    """Return the most pairs of a dataset and a candidate that are gone through: fewer if categories are alike or the outcome says much."""
     size = candidate_count(n, len(prior))
     return size * min(size, _WINDOW * isqrt(n + int(sum(prior)))) if len(prior) == 2 else size**2
 

@@ -26,7 +26,7 @@ _SCALE = 46
 """Weights are in units of 2^-46: the sum of 2^16 of them, and of their bounds, fits 63 bits."""
 _MOST_LISTED_CANDIDATES = 1 << 16
 _UNITS_ABOVE, _UNITS_BELOW = 2, 1
-"""By how much the bounds of a weight lie above and below the whole units found: one for the error, one more for what was cut off."""
+"""The units by which the bounds of a weight lie above and below what is found: one for the error, one more for what was cut off."""
 _CANDIDATES_TOGETHER = 1 << 13
 """Candidates worked on together: few enough to stay near the processor."""
 
@@ -84,7 +84,7 @@ def _upper_ends(divergence: Floats, rate: float) -> Counts:
 
 @lru_cache(maxsize=8)
 def listing(prior: tuple[Fraction, ...], n: int) -> Listing:
-    """All candidates of a prior and n for which `is_listed`."""
+    """Return the listing of a prior and n for which `is_listed`."""
     tables = tuple(gap_table(a, n) for a in prior)
     if not all(table.is_fine for table in tables):
         raise InternalError("a table of gaps is not as fine as was proved; nothing was released")

@@ -101,7 +101,7 @@ def neighbouring_laws(mechanism: Mechanism, *, every: bool = False, passes: int 
 
 
 def _pairs(space: Space, chosen: set[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every pair of neighbouring datasets of which one is chosen, each pair once."""
+    """Return every pair of neighbouring datasets of which one is chosen, each pair once."""
     for counts in sorted(chosen):
         for other in space.neighbours(counts):
             if not (other > counts and other in chosen):
@@ -124,7 +124,7 @@ def _largest(found: Iterable[Bounded]) -> Bounded:
 
 
 def enumerated_profile(mechanism: Mechanism) -> tuple[Counts, Floats]:
-    """Every dataset with the largest loss against any of its neighbours."""
+    """Return every dataset with the largest loss against any of its neighbours."""
     worst: dict[tuple[int, ...], float] = {}
     for pair in neighbouring_laws(mechanism, every=True):
         for counts in pair.at:

@@ -27,16 +27,16 @@ class CellNoise(ABC):
     @property
     @abstractmethod
     def cells(self) -> int:
-        """How many of the counts, from the first, carry noise of their own."""
+        """The number of counts, from the first, that carry noise of their own."""
 
     @property
     @abstractmethod
     def slope(self) -> float:
-        """How fast the log likelihood falls on either side of the noisy count, or about how fast where windows end."""
+        """The fall of the log likelihood a count on either side of the noisy count, or about its fall where windows end."""
 
     @property
     def curvature(self) -> float:
-        """How much that slope changes from one count to the next: 0 where it is straight on either side."""
+        """The change of that slope from one count to the next: 0 where it is straight on either side."""
         return 0.0
 
     @property
@@ -75,7 +75,7 @@ class CellNoise(ABC):
         return Noisy(self, z, self.curvature)
 
     def held(self, raw: Sequence[int] | Counts, n: int | None) -> Counts:
-        """The outcomes without what says nothing: how far below 0 they are, or above a known n, where likelihoods are straight."""
+        """Return the outcomes cut to [-1, n + 1]: where likelihoods are straight, how far outside they lie says nothing."""
         held: Counts = np.clip(np.array(raw, dtype=object), -1, limits.COUNT if n is None else n + 1).astype(np.int64)
         return held
 
@@ -94,7 +94,7 @@ class IndependentNoise(CellNoise):
 
     @property
     def blocks(self) -> tuple[range, ...]:
-        """None: every cell has noise of its own."""
+        """There are none: every cell has noise of its own."""
         return ()
 
     @abstractmethod
@@ -106,7 +106,7 @@ class IndependentNoise(CellNoise):
         """ln P(noise <= t)."""
 
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002 - independent noise knows no blocks
-        """By the tails of the noise of one cell; RefusedError for several cells, unless a kind of noise has a law for their sum."""
+        """Return the reach of one cell by its tails; RefusedError for several cells, unless a kind of noise has a law for their sum."""
         if cells != 1:
             raise RefusedError("the noise of several counts together has no law here that could be summed")
         least, near, far = log(tail * (1.0 - _HELD_BACK)), np.zeros(1, dtype=np.int64), np.array([_FAR_OUT])
@@ -126,7 +126,7 @@ class IndependentNoise(CellNoise):
 
 
 def symmetric_reach(log_law: Floats, tail: float) -> tuple[int, int]:
-    """The same from the logarithm of a law that is symmetric around 0, given for 0, 1, ... up to a constant."""
+    """Return the reach of a law that is symmetric around 0, from its logarithm at 0, 1, ... up to a constant."""
     law = np.exp(log_law - log_law[0])
     beyond = np.cumsum(law[::-1])[::-1] / (2.0 * law.sum() - law[0])
     high = int(np.count_nonzero(beyond[1:] > tail * (1.0 - _HELD_BACK)))

@@ -40,7 +40,7 @@ class AsPublished(Report):
         return np.clip(raw, 0, self.most)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """One outcome as an array."""
+        """Return one outcome as an array."""
         return np.array(raw, dtype=np.int64)
 
     def one(self, raw: Any) -> Any:
@@ -50,7 +50,7 @@ class AsPublished(Report):
 
 @define(frozen=True, slots=False, repr=False)
 class Observed(Tabled[Drawn]):
-    """What somebody else did to counts: noise on every cell, and steps after it. It promises nothing and releases nothing.
+    """A mechanism of somebody else: noise on every cell, and steps after it. It promises nothing and releases nothing.
 
     Args:
         prior: What readers begin with; it names the categories, in their order.
@@ -85,17 +85,17 @@ class Observed(Tabled[Drawn]):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What a record holds: there is no ε that discreet knows of."""
+        """The options of a record: there is no ε that discreet knows of."""
         return {name: value for name, value in super()._options.items() if name != "epsilon"}
 
     @property
     def _size_prior(self) -> str:
-        """What its record says."""
+        """The prior of a private number of records that its record says."""
         return self.size_prior
 
     @property
     def _publisher(self) -> str:
-        """Whoever published the counts."""
+        """The publisher of the counts, in words."""
         return self.source or "whoever published the counts"
 
     @cached_property
@@ -106,7 +106,7 @@ class Observed(Tabled[Drawn]):
 
     @property
     def _answers(self) -> RandomizedAnswers | None:
-        """What people did to their answers."""
+        """The randomization of the answers; None if noise was added to counts."""
         return noise_of(self.published_noise).answers(self.space.k)
 
     def _raw_law(self, counts: Counts) -> Law:  # noqa: ARG002

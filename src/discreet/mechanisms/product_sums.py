@@ -31,7 +31,7 @@ THREADS = 2
 PIECE = 64
 """Datasets of a piece: calls cost more than the work if there are few, and a bar stands still if there are many."""
 SPARE = 36.0
-"""e^-36 is below 2^-51."""
+"""The depth, in logarithms, of what is left out: e^-36 is below 2^-51."""
 _WEIGHTED_TOGETHER = 1 << 15
 """Candidates of some datasets that are weighted together: few enough to stay near the processor."""
 _FAR_GAPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -112,7 +112,7 @@ class ProductSums:
         return float(found[self._n])
 
     def _reach(self, gap: float) -> int:
-        """How far a count can be from another with this gap or a smaller one."""
+        """Return the largest distance of a count from another with this gap or a smaller one."""
         return int(np.searchsorted(self._nearest, gap, side="right")) - 1
 
     # --- both parts ---------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def _weights(squares: Floats, rates: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _SumPart:
-    """Some categories together."""
+    """Some categories together, with their squared distances."""
 
     largest: int
     """The largest total that they can have."""

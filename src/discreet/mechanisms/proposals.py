@@ -11,7 +11,7 @@ from discreet.numerics.divergences import to_hellinger
 from discreet.sampling.domination import Target, even_weights
 
 _SLACK = 2.0
-"""Far out the sum may be above g by as much as e^2 times what the constant must be: by e^-5 of the mass of r = x alone in all."""
+"""The sum may be above g by e^2 times what the constant must be, far out: by e^-5 of the mass of r = x alone in all."""
 
 
 def load() -> None:

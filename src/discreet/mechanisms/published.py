@@ -1,4 +1,4 @@
-"""What others did to counts before they published them: noise, and then steps in order, as likelihoods (docs/howto/observed.md).
+"""Noise, and then steps in order, by which others changed counts before they published them, as likelihoods (docs/howto/observed.md).
 
 Every step is a rising function of the noisy count, so that what was published says between which two whole numbers the noisy count was.
 The probability of that, as a function of the true count, has a concave logarithm if that of the noise has one.
@@ -27,9 +27,9 @@ from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.validation import check_moderate, exact, items_of, shown
 
 SUPPRESSED = -2 * limits.COUNT
-"""What stands in a record for a count that was not published."""
+"""The number that stands in a record for a count that was not published."""
 _ADDED_UP = 64
-"""Whole numbers up to which their probabilities are added up one by one."""
+"""The number of whole numbers up to which their probabilities are added up one by one."""
 Interval = tuple[int | None, int | None]
 """The least and the largest whole number; None where there is none."""
 Ties = Literal["even", "up", "away"]
@@ -75,12 +75,12 @@ class PublishedNoise(ABC):
         """The noise of so many cells; None if none was added to counts."""
 
     def answers(self, cells: int) -> RandomizedAnswers | None:  # noqa: ARG002
-        """What people did to their answers to a question with so many categories; None if counts were changed and not answers."""
+        """The randomization of answers to a question with so many categories; None if counts were changed and not answers."""
         return None
 
     @abstractmethod
     def __str__(self) -> str:
-        """As the shell takes it, such as gaussian:4."""
+        """Return the noise as the shell takes it, such as gaussian:4."""
 
 
 @frozen(repr=False)
@@ -150,10 +150,10 @@ class PublishedAnswers(PublishedNoise):
     name: ClassVar[str] = "randomized"
 
     def on(self, cells: int) -> None:
-        """None was added to counts."""
+        """Return None: no noise was added to counts."""
 
     def answers(self, cells: int) -> RandomizedAnswers:
-        """What people did to their answers."""
+        """The randomization of the answers."""
         return RandomizedAnswers(float(self.epsilon), cells)
 
     def __str__(self) -> str:
@@ -275,11 +275,11 @@ class PublishedStep(ABC):
 
     @abstractmethod
     def before(self, low: int | None, high: int | None) -> Interval | None:
-        """Between which whole numbers a value was that has become one from low to high; None if none has."""
+        """Return the whole numbers between which a value was that became one from low to high; None if none did."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """As the shell takes it, such as rounded:5."""
+        """Return the step as the shell takes it, such as rounded:5."""
 
 
 @frozen
@@ -289,7 +289,7 @@ class ClampedBelow(PublishedStep):
     at: int
 
     def before(self, low: int | None, high: int | None) -> Interval | None:
-        """Everything below, if `at` is among them."""
+        """Return the interval with everything below it, if `at` is in it."""
         if high is not None and high < self.at:
             return None
         return (None if low is None or low <= self.at else low), high
@@ -306,7 +306,7 @@ class Rounded(PublishedStep):
     ties: Ties
 
     def before(self, low: int | None, high: int | None) -> Interval | None:
-        """From the first whole number that is rounded to the first multiple among them to the last."""
+        """Return the whole numbers that are rounded to a multiple between low and high."""
         first = None if low is None else -(-low // self.to)
         last = None if high is None else high // self.to
         if first is not None and last is not None and first > last:
@@ -333,7 +333,7 @@ class SuppressedBelow(PublishedStep):
     by_true: bool
 
     def before(self, low: int | None, high: int | None) -> Interval | None:
-        """Those from `below` on."""
+        """Return the part of the interval from `below` on."""
         if self.by_true:
             return low, high
         if high is not None and high < self.below:
@@ -429,7 +429,7 @@ class Between:
 
     @property
     def curvature(self) -> float:
-        """That of the noise: of a sum or a tail it is less."""
+        """The curvature of the noise; that of a sum or a tail is less."""
         return 0.0 if self.low is None and self.high is None else self.noise.curvature
 
     def __call__(self, x: Floats) -> Floats:
@@ -453,7 +453,7 @@ class Between:
         return self._long(low - x, high - x)
 
     def _long(self, low: Floats, high: Floats) -> Floats:
-        """By whichever tails are short."""
+        """Return the probability by whichever tails are short."""
         at_least, at_most = self.noise.log_at_least, self.noise.log_at_most
         with np.errstate(divide="ignore", invalid="ignore"):
             above = at_least(low) + np.log(-np.expm1(at_least(high + 1.0) - at_least(low)))
@@ -471,21 +471,21 @@ class SteppedNoise(ReadNoise):
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.noise.cells
 
     @property
     def slope(self) -> float:
-        """That of the noise."""
+        """The slope of the noise."""
         return self.noise.slope
 
     @property
     def kernel(self) -> Kernel:
-        """That of the noise, which says how wide windows are."""
+        """The kernel of the noise, which says how wide windows are."""
         return self.noise.kernel
 
     def seen(self, z: int) -> Between | None:
-        """What a published count says; None if none can be published so."""
+        """Return the observation of a published count; None if no count can be published so."""
         least = max((step.below for step in self.steps if isinstance(step, SuppressedBelow) and step.by_true), default=0)
         if z == SUPPRESSED:
             return self._unpublished(least)
@@ -493,7 +493,7 @@ class SteppedNoise(ReadNoise):
         return None if found is None else Between(self.noise, *found, first=least)
 
     def _before(self, low: int | None, high: int | None, steps: int) -> Interval | None:
-        """Between which whole numbers a noisy count was that became one from low to high after so many of the steps."""
+        """Return the whole numbers between which a noisy count was that became one from low to high after so many of the steps."""
         for step in reversed(self.steps[:steps]):
             found = step.before(low, high)
             if found is None:
@@ -502,7 +502,7 @@ class SteppedNoise(ReadNoise):
         return low, high
 
     def _unpublished(self, least: int) -> Between | None:
-        """What a count says that is not there: the largest noisy count that any of the steps suppresses."""
+        """Return the observation of a suppressed count: noise is at most the largest count that any of the steps suppresses."""
         if least:
             return Between(self.noise, None, None, last=least - 1)
         ends: list[int] = []
@@ -513,7 +513,7 @@ class SteppedNoise(ReadNoise):
         return Between(self.noise, None, max(ends)) if ends else None
 
     def _without(self, places: int) -> "SteppedNoise":
-        """The first steps, without those that suppress."""
+        """Return the noise with the first steps, without those that suppress."""
         return evolve(self, steps=tuple(ClampedBelow(-limits.COUNT) if isinstance(s, SuppressedBelow) else s for s in self.steps[:places]))
 
 

@@ -44,7 +44,7 @@ class Truthful:
 
     @property
     def curvature(self) -> float:
-        """That at the likely number."""
+        """The curvature at the likely number."""
         return 1.0 / (self.answers - self.likely + 1.0)
 
     def __call__(self, m: Floats) -> Floats:

@@ -28,7 +28,7 @@ from discreet.validation import Number, shown
 MECHANISMS: tuple[type[Mechanism], ...] = tuple(getattr(import_module(module), name) for name, module in built_in().items())
 """The built-in mechanisms that release."""
 READ_ALONE: tuple[type[Mechanism], ...] = (Observed,)
-"""Those of records whose counts others drew."""
+"""The mechanisms of records whose counts others drew."""
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
 _WRAPPED_TITLE = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)

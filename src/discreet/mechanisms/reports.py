@@ -13,7 +13,7 @@ from discreet import limits
 from discreet.arrays import Counts
 
 _SECONDS_A_SEARCH, _SECONDS_A_DISTANCE = 0.24, 3e-7
-"""Three times or more of what searches were measured to take on a machine of two cores."""
+"""At least three times the seconds that searches took on a machine of two cores."""
 
 
 class Report(ABC):
@@ -36,7 +36,7 @@ class Report(ABC):
 
     @property
     def seconds(self) -> float:
-        """More than the report of one outcome takes as a rule, by public numbers alone; what is no search takes next to nothing."""
+        """Return more seconds than the report of one outcome takes, by public numbers alone; what is no search takes next to nothing."""
         return _SECONDS_A_SEARCH + _SECONDS_A_DISTANCE * self.search_cost if self.is_search else 0.0
 
     def check_size(self) -> None:  # noqa: B027  most reports are found at any size
@@ -44,7 +44,7 @@ class Report(ABC):
 
     @abstractmethod
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """One outcome, however large its integers are, as an array that has the same report."""
+        """Return an array that has the same report as an outcome, however large the integers of this are."""
 
     def one(self, raw: Any) -> Any:
         """The counts reported for one outcome: a tuple, or an array for a table."""
@@ -58,7 +58,7 @@ def clamp_outcomes(raw: Any, n: int) -> Counts:
 
 
 def cut_to_total(noisy: Counts, n: int) -> Counts:
-    """Left to right, each count is cut to what is left of n; one more category takes the rest."""
+    """Cut each count, left to right, to what is left of n; one more category takes the rest."""
     left = np.full(len(noisy), n, dtype=np.int64)
     columns = []
     for column in np.clip(noisy, 0, n).T:
@@ -119,7 +119,7 @@ class Clamped(Report):
         return np.clip(raw, 0, self.n)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """How far out a count is does not matter."""
+        """Return one outcome as an array; how far out a count is does not matter."""
         return clamp_outcomes(raw, self.n)
 
 
@@ -135,7 +135,7 @@ class NonNegative(Report):
         return np.maximum(raw, 0)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """Noise beyond 2**62 is cut there: an array cannot hold it."""
+        """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
         return np.array([min(max(z, 0), limits.RAW_OUTCOME) for z in raw], dtype=np.int64)
 
     def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
@@ -161,7 +161,7 @@ class Cut(Report):
         return cut if self.consistent else np.concatenate([np.clip(first, 0, self.n), cut[:, -1:]], axis=-1)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """How far out a count is does not matter."""
+        """Return one outcome as an array; how far out a count is does not matter."""
         return clamp_outcomes(raw, self.n)
 
 
@@ -176,6 +176,6 @@ class Projected(Report):
         return project(raw, self.n)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
-        """A constant may be taken off, and what is n or more below the largest becomes 0."""
+        """Return one outcome as an array: a constant may be taken off, and what is n or more below the largest becomes 0."""
         highest = max(raw)
         return np.array([max(z - highest, -self.n) for z in raw], dtype=np.int64)

@@ -23,13 +23,13 @@ class Sampler(Protocol):
 
 @frozen(repr=False, eq=False)
 class AddedNoise:
-    """Adds noise that does not depend on the data to the counts, as many of them as there is noise for.
+    """A sampler that adds noise, which does not depend on the data, to as many of the counts as there is noise for.
 
     Noise in an array is added there, and only the sum is made of Python integers: to make one takes time that depends on its value.
     """
 
     counts: Counts = field(repr=False)
-    """Kept out of what rich prints, which asks the fields and not the class."""
+    """The private counts. They are kept out of what rich prints, which asks the fields and not the class."""
     noise: Callable[[BitSource], Noise] = field(repr=False)
 
     def draw(self, source: BitSource) -> tuple[int, ...]:

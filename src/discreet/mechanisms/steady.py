@@ -6,7 +6,7 @@ from math import ceil
 from time import monotonic, sleep
 
 _LEAST_QUANTUM = 1.0 / 64.0
-"""Seconds: over a hundred times as long as the shortest draws take."""
+"""The least quantum, in seconds: over a hundred times as long as the shortest draws take."""
 
 
 def quantum_above(seconds: float) -> float:

@@ -34,7 +34,7 @@ def table_noise(source: BitSource, space: TableSpace, epsilon: Fraction) -> Coun
 
 @frozen(repr=False, eq=False)
 class NoisyTable:
-    """Adds exact noise to the private counts of a table, which it holds: draw, and drop it."""
+    """A sampler that adds exact noise to the private counts of a table, which it holds: draw, and drop it."""
 
     counts: Counts = field(repr=False)
     noise: Callable[[BitSource], Counts] = field(repr=False)

@@ -22,7 +22,7 @@ DECAY_ERROR = 2.0**-49
 
 _CUTS = 64
 _FURTHEST = 40
-"""From here on e^-t is below 2^-57, and is taken as that of 40."""
+"""Larger t are taken as this one: e^-t is below 2^-57 there."""
 _SERIES = (1.0, -1.0 / 2, 1.0 / 6, -1.0 / 24, 1.0 / 120, -1.0 / 720)
 
 

@@ -16,7 +16,7 @@ FINE_ERROR = 2.0**-49
 
 
 _ALL_GAPS_TO = 200
-"""Up to so many records all gaps are kept: 300 kB."""
+"""The number of records up to which all gaps are kept: 300 kB."""
 
 
 class GapTable:

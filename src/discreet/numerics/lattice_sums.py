@@ -13,7 +13,7 @@ from discreet.errors import TooLargeError
 _STEEPEST_NOISE = 600.0
 """A slope beyond which floats have no probabilities: noise is taken for as large as with this one."""
 _DEPTH = 60.0
-"""A sum of noise is followed to where e to this power less than all probability is left."""
+"""A sum of noise is followed until less than e to minus this power of its probability is left."""
 
 
 def log_squares(m: int, epsilon: float) -> Floats:

@@ -15,7 +15,7 @@ def rounded_up(value: Fraction, digits: int) -> Fraction:
 
 
 def unit(value: Fraction, digits: int) -> Fraction:
-    """One in the last of so many significant digits."""
+    """Return one unit in the last of so many significant digits of a value."""
     return Fraction(10) ** (floor(log10(value)) - digits + 1)
 
 
@@ -26,7 +26,7 @@ def bracket(
     larger: Callable[[Value, Found], Value],
     smaller: Callable[[Value], Value | None],
 ) -> tuple[tuple[Value, Found] | None, tuple[Value, Found]]:
-    """A value that misses the target, if there is one, and a larger one that meets it, both with what is found there.
+    """Return a value that misses the target, if there is one, and a larger one that meets it, both with what is found there.
 
     `larger` says what to try after a value that misses, given what was found, and raises if there is nothing left; `smaller` what to try
     after one that meets, None if nothing is.
@@ -49,7 +49,7 @@ def narrowed(
     rounded: Callable[[Fraction], Value],
     step: Callable[[Value], Value],
 ) -> tuple[Value, Found]:
-    """Between a value that misses the target and one that meets it: the least that does, with its error, among the rounded values.
+    """Return the least rounded value that meets the target, with its error, between one that misses it and one that meets it.
 
     The next value is where a straight line of logarithms meets the target; where that shortens the bracket too little, its middle.
     """

@@ -16,7 +16,7 @@ NewtonStep = Callable[[Counts, Floats], tuple[Floats, Floats, Mask]]
 
 EPSILON = float(np.finfo(np.float64).eps)
 _MOST_LOOKS = 200
-"""How often functions are looked at. The halvings among them divide a bracket by 2 to the power of 85."""
+"""The most evaluations of each function. The halvings among them divide a bracket by 2 to the power of 85."""
 _STEPS_UNHALVED = 30
 """Rounds in which all steps inside their brackets are made. Newton's method has as a rule ended after ten."""
 
@@ -53,7 +53,7 @@ def _middle(at: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def last_inside(inside: Callable[[Counts], Mask], near: Counts, far: Counts) -> Counts:
-    """Between whole numbers that are inside and others that are not, the last ones inside; where both are the same, that one."""
+    """Return the last whole numbers inside, between some that are and some that are not; where both are the same, that one."""
     near, far = near.copy(), far.copy()
     while (np.abs(far - near) > 1).any():
         middle = (near + far) // 2

@@ -42,7 +42,7 @@ def _gauss(centre: float, off_diagonal: Floats, mass: float) -> tuple[Floats, Fl
 
 
 def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
-    """Chebyshev's nodes from 0 to size - 1 and by how much each, a column, counts at each of the places, a row.
+    """Return Chebyshev's nodes from 0 to size - 1, and their weights: a column for each node, a row for each place.
 
     The nodes are whole, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded.
     """
@@ -52,7 +52,7 @@ def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
 
 
 def interpolation(size: int, nodes: Counts) -> Floats:
-    """By how much each of the nodes, a column, counts at each of the places 0, ..., size - 1, a row: the polynomial through their values.
+    """Return the weights of nodes (columns) at the places 0, ..., size - 1 (rows) for the polynomial through their values.
 
     The barycentric formula. Distances are taken relative to a quarter of the range, so that products of them neither grow nor vanish.
     """
@@ -113,7 +113,7 @@ def spreading_nodes(n: float, centres: list[float], dense: int, growth: float) -
 
 
 def stood_for(x: Floats) -> Floats:
-    """How many integers each of ascending ones, on the last axis, stands for: half of those up to the next; a repeated one for none."""
+    """Return how many integers each of ascending ones (last axis) stands for: half of those up to the next, a repeated one none."""
     gap = np.diff(x, axis=-1)
     half = 0.5 * np.maximum(gap - 1.0, 0.0)
     count = np.ones_like(x)

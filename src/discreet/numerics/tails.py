@@ -9,7 +9,7 @@ from discreet.arrays import Counts, Floats
 
 
 def inner(law: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
-    """The first and the last place of each law, on the last axis, between which all but at most `tail` at either end is.
+    """Return the first and the last place of each law (last axis) between which all but at most `tail` at either end is.
 
     At least one place is kept. `tail` is one number, or one for each law with 1 as its last axis.
     """
@@ -17,13 +17,13 @@ def inner(law: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
 
 
 def between(to: Floats, onward: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
-    """The same from both tails of each law, or from bounds on them: the mass of each place with all before it, and with all after it."""
+    """Return the places of `inner` from both tails of each law, or bounds on them: the mass up to each place, and that from it on."""
     first = np.minimum((to <= tail).sum(axis=-1), to.shape[-1] - 1)
     return first, np.maximum(to.shape[-1] - 1 - (onward <= tail).sum(axis=-1), first)
 
 
 def kept(law: Floats, tail: float) -> tuple[int, int, float]:
-    """The same for one law, and what the ends that are left out hold together."""
+    """Return the places of `inner` for one law, and the mass of the ends that are left out."""
     first, last = (int(end) for end in inner(law, tail))
     return first, last, float(law[:first].sum() + law[last + 1 :].sum())
 

@@ -13,10 +13,10 @@ from discreet.arrays import Counts, Floats, Mask
 from discreet.numerics.roots import bracketed
 
 CLOSE = 0.5
-"""How far the mean may be from the total, in standard deviations: the total's probability is then still nearly the largest. A tilt changes
+"""The most that the mean may be from the total, in standard deviations: the total's probability is then nearly the largest. A tilt changes
 where windows lie, and no probability that they hold."""
 SLACK = 1e-6
-"""How far besides, in records: a total that does not vary has no standard deviation."""
+"""The most that it may be besides, in records: a total that does not vary has no standard deviation."""
 
 Law = TypeVar("Law")
 Moments = Callable[[Counts, Floats], tuple[Floats, Floats]]
@@ -42,7 +42,7 @@ def balancing_tilts(
 def balancing_tilt(
     tilted: Callable[[float], tuple[float, float, Law]], total: float, start: float = 0.0, *, close: float = CLOSE, longest: float = inf
 ) -> tuple[float, Law]:
-    """The same for one total, with what there is under the tilt: `tilted` says mean and variance of the total, and what else it found."""
+    """Return the tilt of one total and what is found there: `tilted` gives mean and variance of the total, and its findings."""
     found: list[Law] = []
 
     def moments(_: Counts, tilt: Floats) -> tuple[Floats, Floats]:

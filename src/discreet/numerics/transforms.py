@@ -38,7 +38,7 @@ def rounding(length: int) -> float:
 
 
 def conjugates(length: int) -> Floats:
-    """For how many frequencies each of a spectrum stands: 2, but for the first, and the last of an even length."""
+    """Return how many frequencies each of a spectrum stands for: 2, but for the first, and the last of an even length."""
     found = np.full(length // 2 + 1, 2.0)
     found[0] = 1.0
     if length % 2 == 0:

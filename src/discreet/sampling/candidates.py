@@ -11,7 +11,7 @@ from discreet.sampling.many_categories import Mixture, check_size, most_megabyte
 from discreet.sampling.two_categories import Envelope
 
 _SECONDS_A_DRAW, _SECONDS_A_MEGABYTE = 0.1, 0.05
-"""Five times or more of what draws for the worst data were measured to take on a machine of two cores (`python -m benchmarks steady`)."""
+"""At least five times the seconds that draws for the worst data took on a machine of two cores (`python -m benchmarks steady`)."""
 
 
 def candidate_sampler(
@@ -34,5 +34,5 @@ def check_drawable(prior: tuple[Fraction, ...], n: int) -> None:
 
 
 def most_seconds(prior: tuple[Fraction, ...], n: int) -> float:
-    """More than building a sampler and drawing from it takes as a rule, whatever the data. With two categories it does not grow with n."""
+    """Return more seconds than a sampler and its draw take as a rule, whatever the data. With two categories n does not matter."""
     return 0.0 if len(prior) == 2 else _SECONDS_A_DRAW + _SECONDS_A_MEGABYTE * most_megabytes(prior, n)

@@ -12,7 +12,7 @@ from discreet.numerics.balls import working_precision
 from discreet.sampling.bits import BitSource, take
 
 WORD = 64
-"""Bits that are taken from a source at a time: a uniform number is compared by one word, and by more where that does not decide."""
+"""The bits that are taken from a source at a time: a uniform number is compared by one word, then by more if that does not decide."""
 
 PRECISION = 128
 """Working precision of the first enclosures that words are compared with; what these leave open is computed again in more."""
@@ -20,7 +20,7 @@ PRECISION = 128
 _MOST_PRECISION = 1 << 17
 
 _FINEST_BITS = 1 << 18
-"""Bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
+"""The bits beyond which the ends of an enclosure are rounded outwards: written out, e^{-10^15} would fill any memory with zeros."""
 
 
 def ladder(compute: Callable[[], arb], precision: int) -> Iterator[arb]:
@@ -52,7 +52,7 @@ class LazyUniform:
     """
 
     def __init__(self, source: BitSource, word: int, bits: int, step: int) -> None:
-        """Known so far: the first `bits` bits, `word`. Whenever more are needed, `step` bits are taken from the source."""
+        """Begin with the first `bits` bits, `word`. Whenever more are needed, `step` bits are taken from the source."""
         self._source, self._word, self._bits, self._step = source, word, bits, step
 
     def is_below(self, enclosures: Iterable[arb]) -> bool:

@@ -62,11 +62,11 @@ def discrete_gaussian_law(variance: Fraction, bits: int = WORD) -> NoiseLaw:
 
 
 _SECONDS_A_CELL, _SECONDS_COMPARED = 1e-6, 4e-9
-"""Four times or more of what was measured: for a draw with its report and record, and for comparing a word with an entry of the table."""
+"""At least four times the seconds measured for a draw with its report and record, and for comparing a word with an entry."""
 
 
 def draw_seconds(variance: Fraction, cells: int) -> float:
-    """More than noise for so many cells, its report and its record take as a rule: by public numbers alone.
+    """Return more seconds than noise for so many cells, its report and its record take as a rule: by public numbers alone.
 
     Few words are each compared with the whole table, which has some ten entries for each σ.
     """

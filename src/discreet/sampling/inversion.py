@@ -36,7 +36,7 @@ class Inversion:
     end: int | None
     """The first integer beyond the law's support; None if there is none."""
     bits: int
-    """Bits of a word."""
+    """The number of bits of a word."""
     high: "array[int]"
     """The least word, for each place j, at or above boundary j + 1 for certain. It is padded by numbers that no word reaches."""
     low: "array[int]"

@@ -83,7 +83,7 @@ class Listed(CandidateSampler):
         return int(self._ends[index - 1]) if index else 0
 
     def bounds(self, index: int) -> tuple[int, int]:
-        """Between which two whole numbers the weight of a candidate lies, in units of 2^-scale; no weight is below 0."""
+        """Return the two whole numbers between which the weight of a candidate lies, in units of 2^-scale; no weight is below 0."""
         high = int(self._ends[index]) - self._start(index)
         return max(0, high - self._width), high
 

@@ -171,7 +171,7 @@ class Mixture(CandidateSampler):
 
 
 def _bits(candidates: int, size: int) -> int:
-    """Bits after the point of all tables."""
+    """Return the number of bits after the point of all tables."""
     return candidates.bit_length() + size.bit_length() + _SPARE_BITS
 
 
@@ -187,13 +187,13 @@ def check_size(prior: tuple[Fraction, ...], n: int) -> None:
 
 @lru_cache(maxsize=64)  # public, and asked for again with each release
 def most_megabytes(prior: tuple[Fraction, ...], n: int) -> int:
-    """No dataset needs more memory for its tables."""
+    """Return a bound on the memory that any dataset needs for its tables."""
     digits = _bits(comb(n + len(prior) - 1, len(prior) - 1), n + int(sum(prior)) + 1) // 8
     return most_entries(prior, n) * (digits + _ENTRY_BYTES) >> 20
 
 
 def most_entries(prior: tuple[Fraction, ...], n: int) -> int:
-    """No dataset needs more table entries.
+    """Return a bound on the table entries that any dataset needs.
 
     gap(u, v) >= (u - v)²/8max(u, v), so where b^M is to be above e^-L, the table of one category has at most 2 sqrt(8Lu/M) + 8L/M + 3
     entries, and all tables together, by Cauchy and Schwarz, 2 sqrt(8Lk Σu/M) + k(8L/M + 3). A level of the tree has no more.
@@ -241,12 +241,12 @@ class _Table:
         return max(self.entries[0] if self.start > 0 else fmpz(0), self.entries[-1] if self.end < self.total else fmpz(0))
 
     def times(self, other: "_Table", bits: int) -> "_Table":
-        """From bounds of two powers of b to bounds of their product, as far as this table goes: rounded up, and never 0."""
+        """Return bounds of the product of two powers of b from their bounds, as far as this table goes: rounded up, and never 0."""
         others = other.entries[self.start - other.start : self.end - other.start + 1]
         return _Table(self.start, [(mine * its >> bits) + 1 for mine, its in zip(self.entries, others, strict=True)], self.x, self.total)
 
     def trimmed(self, negligible: fmpz) -> "_Table":
-        """Without what lies further out than the first negligible entry on either side of x."""
+        """Return the table without the entries beyond the first negligible one on either side of x."""
         centre = self.x - self.start
         low = max(0, bisect_right(self.entries, negligible, 0, centre) - 1)
         high = bisect_left(self.entries, -negligible, centre + 1, key=neg) + 1
@@ -321,7 +321,7 @@ class _Node:
         return sum(map(mul, mine, reversed(other)), fmpz(0))
 
     def split(self, source: BitSource, records: int, claimed: int) -> int | None:
-        """How many records go to the left part: by their product, or None for what is claimed beyond the sum of the products."""
+        """Draw how many records go to the left part; None for the part that the mass claims beyond the sum of the products."""
         left, right = self._halves()
         ticket = fmpz(uniform(source, claimed))
         first, last = self._shares(records)

@@ -42,9 +42,9 @@ class NoiseLaw:
     zero: int
     """The number added to the complement of the size where the sign is set: 1 makes it -size, 0 leaves it at -1 - size."""
     bits: int
-    """Bits of a word."""
+    """The number of bits of a word."""
     words: int = field(init=False)
-    """Words that a draw takes."""
+    """The number of words that a draw takes."""
     mask: int = field(init=False)
     """All bits of a word but the first."""
 
@@ -136,11 +136,11 @@ def rounded_laplace_law(scale: Fraction, bits: int = WORD) -> NoiseLaw:
 
 
 _SECONDS_A_WORD = 0.5e-6
-"""Four times or more of what noise, report and record were measured to take for each word, on a machine of two cores."""
+"""At least four times the seconds that noise, report and record took for each word on a machine of two cores."""
 
 
 def noise_seconds(scale: Fraction, cells: int, together: int = 1) -> float:
-    """More than noise for so many cells, its report and its record take as a rule: by public numbers alone.
+    """Return more seconds than noise for so many cells, its report and its record take as a rule: by public numbers alone.
 
     Blocks of `together` cells whose noise adds up to 0 are attempted some sqrt(together) times.
     """

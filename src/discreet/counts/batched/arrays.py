@@ -24,7 +24,7 @@ DEPTH = 30.0
 TRIMMED = 1e-9
 """Probability that quantiles leave out at either end of a window."""
 _QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION = 2e-8, 1e-6
-"""How exactly quantiles are found: in probability, and relative to the probability beyond them."""
+"""The precision of quantiles: in probability, and relative to the probability beyond them."""
 Result = TypeVar("Result")
 
 _BLOCK = 1 << 13
@@ -78,9 +78,9 @@ class Table:
     shares: Floats
     """The prior parameter of each group's share of a public total."""
     multiplicity: Counts
-    """How many groups each row stands for."""
+    """The number of groups that each row stands for."""
     inverse: NDArray[np.int64] | slice
-    """Which row stands for each group."""
+    """The row that stands for each group."""
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -97,7 +97,7 @@ class Table:
         return np.where(self.possible.any(axis=1), total, 1.0)
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "Table":
-        """Some of the rows."""
+        """Return the table of some of its rows."""
         sizes = self.sizes[chosen]
         shares, many = self.shares[chosen], self.multiplicity[chosen]
         return Table(self.cells.rows(chosen), self.possible[chosen], self.rest[chosen], sizes, shares, many, slice(None))
@@ -182,7 +182,7 @@ def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
 
 
 def precision(tail: float) -> float:
-    """How exactly the probability beyond a quantile is to be `tail`, relative to it."""
+    """Return the relative precision to which the probability beyond a quantile is `tail`."""
     return min(_TAIL_QUANTILE_PRECISION, _QUANTILE_PRECISION / tail)
 
 

@@ -48,7 +48,7 @@ class WeightedTotals:
     factor: Floats
     """The factor of the tilted law of the total, on its stretch; 0 where that law is not told from 0."""
     smooth: Floats
-    """The same, but for what that law is not told from 0 at: what the factor is there too, unless it is large."""
+    """The factor also where that law is not told from 0, unless it is large there."""
     omitted: Floats
     """Bound on the part of each group's weight that is left out."""
     weight: Floats = field(init=False)
@@ -67,7 +67,7 @@ class WeightedTotals:
         return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
     def times(self, others: Floats, omitted: Floats) -> "WeightedTotals":
-        """With totals weighted by one more factor, whose error is given for each group."""
+        """Return the groups with totals weighted by one more factor, whose error is given for each group."""
         factor, smooth = self.factor * others, self.smooth * others
         largest = np.maximum(factor.max(axis=1, keepdims=True), 1e-300)
         omitted = np.minimum(self.omitted + omitted, 1.0)
@@ -75,7 +75,7 @@ class WeightedTotals:
 
 
 def weighted_totals(table: Table, tilt: Floats, log_weight: LogWeight, depth: float, most: int = _FARTHEST) -> Iterator[WeightedTotals]:
-    """All groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total.
+    """Return all groups of a table in batches of similar width; `tilt` is about the slope of the log weight at the group's total.
 
     No total is above `most`.
     """

@@ -22,7 +22,7 @@ from discreet.numerics.gamma import log_gamma_excess
 from discreet.numerics.tilts import balancing_tilts
 
 RATE_DEPTH = 45.0
-"""How far, in logarithms, a factor has fallen where its window ends."""
+"""A window ends where its factor has fallen by this much, in logarithms."""
 _FAIRLY_CLOSE = 2.0
 """How far the mean total may be from the public one, in standard deviations: e^-2 of the largest probability is enough for a value, which
 samplers ask for thousands of times."""
@@ -67,7 +67,7 @@ class NoisyCells:
 
     z: Counts
     noisy: Mask
-    """Which cells have noise of their own; the others say nothing about their counts."""
+    """The cells that have noise of their own; the others say nothing about their counts."""
     noise: CellsNoise
     totals: Counts | None = None
     """The total of the counts of each group, if that is public."""

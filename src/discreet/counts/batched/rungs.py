@@ -21,13 +21,13 @@ from discreet.numerics.products import batches
 _HELD_TOTALS = 0.8
 """Down to which part of the depth of windows, in logarithms, the tilted law of totals is held: deeper down windows are too short for it."""
 _NEGLIGIBLE_TOTALS = 10.0
-"""How far below the largest weight, in logarithms, totals are negligible."""
+"""Totals whose weight is this far below the largest, in logarithms, are negligible."""
 _AHEAD = 2.5
-"""How far beyond the last total of a rung the middle of the next one is, in standard deviations."""
+"""The distance from the last total of a rung to the middle of the next one, in standard deviations."""
 _GENTLY, _STEEPLY = 0.2, 0.9
 """The steepest tilts upwards of first and of other rungs, in parts of the slope of the noise: steeper ones have long windows."""
 _LENGTHENED = 1.5
-"""How long a window is at most, in parts of what its depth takes on the side to which it is tilted."""
+"""The greatest length of a window, in parts of the length that its depth takes on the side to which it is tilted."""
 _MOST_RUNGS = 40
 _ARRAYS_HELD = 4
 """Arrays of all counts of a batch that are worked on together."""
@@ -41,12 +41,12 @@ class Rung:
     """Some groups of a batch under a tilt each, and the weights of the totals that are looked at under it."""
 
     rows: NDArray[np.int64]
-    """Which groups of the batch."""
+    """The groups of the batch, as indices."""
     found: FreeTotals
     log_weight: Floats
     """The logarithm of the weight of every total, on a scale that all rungs of a group share; -inf for totals of other rungs."""
     log_factor: Floats
-    """The same without the tilted law of the total."""
+    """The logarithm of the weight of every total without the tilted law of the total."""
     alone: bool = False
     """Whether there are no other rungs."""
 
@@ -58,7 +58,7 @@ class Rung:
 
 
 def ladders(cells: GroupCells, log_root: LogRoot, depth: float, most: int) -> Iterator[tuple[NDArray[np.int64], list[Rung]]]:
-    """All groups in batches of similar width: indices of groups, a rung with all of them, and others with some.
+    """Return all groups in batches of similar width: indices of groups, a rung with all of them, and others with some.
 
     No total is above `most`.
     """
@@ -114,7 +114,7 @@ class _Climb:
                 yield rung
 
     def _rung(self, rows: NDArray[np.int64], tilt: Floats, first: Counts, last: Counts) -> Rung:
-        """Some groups under a tilt each, with totals between two ends."""
+        """Return a rung: some groups under a tilt each, with totals between two ends."""
         cells = self.cells.rows(rows)
         low, high = ranges(cells, tilt, self.depth)
         check_widths(high - low)

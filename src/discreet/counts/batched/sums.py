@@ -28,7 +28,7 @@ _DIRECT = 1e-10
 _SHORT = 1 << 12
 """Values of all transforms together up to which it takes longer to find out how short they may be than to do them at full length."""
 _FAIR, _SHALLOW = 1e-6, 28.0
-"""The same where there are too many values for that, and for windows that are less deep than this: whoever asks needs no more."""
+"""This error is enough where there are more values than `_SHORT`, for windows that are less deep than this."""
 _WRAPPED_DEPTH = 45.0
 """The transform of the parts of one count is so long that a total beyond it has a tilted probability of e^-45 at most."""
 _LARGEST_ERROR = 2e-12
@@ -62,7 +62,7 @@ class TotalBounds:
         return TotalBounds(np.broadcast_to(rates, above.shape), above, below)
 
     def distance(self, depth: float) -> Floats:
-        """How far from its centre each total is with a probability of at most e^-depth on either side."""
+        """The distance from its centre beyond which each total is with a probability of at most e^-depth on either side."""
         return np.asarray(((np.maximum(self.above, self.below) + depth).clip(0.0) / self.rates).min(axis=1))
 
 
@@ -229,7 +229,7 @@ class FreeTotals:
 
     @staticmethod
     def of(windows: Windows, fall: float | Floats, depth: float) -> "FreeTotals":
-        """Long enough that what is beyond the stretch has a tilted probability of at most e^-depth on either side."""
+        """Return totals on stretches so long that the tilted probability beyond is at most e^-depth on either side."""
         mean, _ = windows.moments
         centre, lowest = np.rint(mean.sum(axis=1)).astype(np.int64), windows.low.sum(axis=1)
         span = windows.low.shape[1] * (windows.width - 1) + 1
@@ -241,7 +241,7 @@ class FreeTotals:
 
     @property
     def totals(self) -> Counts:
-        """All totals of every group."""
+        """The totals of the stretch of every group."""
         return np.asarray(self.first[:, None] + np.arange(self.transforms.length))
 
     @cached_property

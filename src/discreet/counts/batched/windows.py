@@ -48,7 +48,7 @@ class GroupCells:
         return len(self.z)
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "GroupCells":
-        """The same for some of the groups."""
+        """Return the factors of the cells of some of the groups."""
         return GroupCells(self.z[chosen], self.a[chosen], self.noise, self.top[chosen], self.table)
 
     def log_factor(self, x: Counts, tilt: Floats) -> Floats:
