@@ -1,4 +1,4 @@
-"""The command line and the Python that do the same as an answer of the page, each with a button that copies it."""
+"""The command line, the Python and the file that do the same as an answer of the page, each with a button that copies it."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -20,13 +20,13 @@ def note(command: str | None, ledger: str = "") -> str:
     return " ".join([*([_PASSWORD] if HIDDEN in ledger else []), *([] if command else [_UNTYPED])])
 
 
-def same(place: str, command: str | None, python: str | None, note: str = "") -> Html:
-    """Both, or one of them, closed until someone asks; `place` is unique on the page. A note says what is to be known about them."""
-    texts = ("command", "Command line", command), ("python", "Python", python)
+def same(place: str, command: str | None, python: str | None, note: str = "", study: str | None = None) -> Html:
+    """All of them that there are, closed until someone asks; `place` is unique on the page. A note says what is to be known about them."""
+    texts = ("command", "Command line", command), ("python", "Python", python), ("study", "A file to keep, study.toml", study)
     parts = [_block(f"{place}-{kind}", title, text) for kind, title, text in texts if text is not None]
     if note:
         parts.append(element("p", note, class_="quiet"))
-    summary = element("summary", "The same on the command line and in Python")
+    summary = element("summary", f"The same on the command line and in Python{', and as a file to keep' if study else ''}")
     return element("details", summary, element("div", *parts, class_="same-parts"), class_="same")
 
 

@@ -420,6 +420,14 @@ def test_the_command_and_the_python_do_the_same(server: Server, survey: Survey, 
         exec(python, names)  # noqa: S102 - what the page gives to copy
     for other in (dc.Release.from_json((tmp_path / "record.json").read_text()), dc.Release.from_json(str(names["text"]))):
         assert (other.about, other.guarantee, other.mechanism) == (found.about, found.guarantee, found.mechanism)
+    assert 'id="release-study"' not in text  # which has no key for other spellings
+    fields |= {"mapped": "", "epsilon": "1/7"}
+    text, key = look(server, fields)
+    found = drawn(server, key)
+    (study,) = (unescape(code) for code in re.findall(r'<code id="release-study">(.*?)</code>', text, re.DOTALL))
+    (tmp_path / "study.toml").write_text(study, "utf-8")
+    other = dc.Study.load("study.toml").release(None, "published")["risk"]
+    assert (other.about, other.guarantee, other.mechanism) == (found.about, found.guarantee, found.mechanism)
 
 
 @pytest.mark.parametrize(

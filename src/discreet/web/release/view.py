@@ -24,6 +24,7 @@ from discreet.requests.release import (
     ReleaseDelivery,
     ReleaseRequest,
 )
+from discreet.requests.study_text import study_text
 from discreet.web.budget.view import budget_card
 from discreet.web.code_to_copy import note, request_command, same
 from discreet.web.form_fields import download, folded, part, row, rows
@@ -74,7 +75,7 @@ def looked(look: ReleasePreview, key: str) -> Html:
     asked = look.question.request
     command = request_command("release", ReleaseDelivery.asking(**vars(asked), output=Path("record.json")))
     python = asked.python(names_source=bool(look.question["file"]))
-    ways = same("release", command, python, note(command, look.question["ledger"]))
+    ways = same("release", command, python, note(command, look.question["ledger"]), study_text(asked))
     return element(
         "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
     )
