@@ -53,7 +53,14 @@ class Accountant:
             object.__setattr__(self, "neighbours", check_relation(self.neighbours))
 
     def add(self, part: Mechanism | Guarantee, times: int = 1) -> "Accountant":
-        """Add one more release of a mechanism, or `times` of them; or a guarantee alone, where that is all that is known."""
+        """Return an accountant of one release more.
+
+        Args:
+            part: the mechanism of the release, or its guarantee alone, where that is all that is known.
+            times: how many such releases are added.
+
+        Raises RefusedError for a release without a guarantee, and for one that publishes what the figures protect.
+        """
         guarantee = _guarantee(part)
         if guarantee.basis == "none":
             raise RefusedError("a release without a guarantee cannot be composed: there is no bound on what it tells")

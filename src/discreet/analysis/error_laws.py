@@ -141,7 +141,15 @@ class ExpectedError(ComputedFloat):
 
 
 def error_law(mechanism: Mechanism, counts: ArrayLike, distance: Distance = hellinger) -> ErrorLaw:
-    """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism."""
+    """The exact law of the error for these counts. A function of the private counts: for study, never for choosing a mechanism.
+
+    Args:
+        mechanism: the mechanism.
+        counts: the private counts.
+        distance: from the posterior of the true counts to that of the reported ones.
+
+    Raises TooLargeError where the law has too many outcomes to be listed.
+    """
     checked = mechanism._checked(counts)
     n = int(checked.sum())
     [law] = dataset_laws(mechanism, n, checked[None, :])

@@ -57,7 +57,9 @@ def check_loss(mechanism: Mechanism) -> None:
 def privacy_loss(mechanism: Subject) -> Bounded:
     """The largest `|ln P_x(z)/P_x'(z)|` over all neighbouring datasets and outcomes, and where it is reached.
 
-    That of Gaussian noise is infinite: outcomes far out, of tiny probability, tell any two datasets apart. `delta_at` says how tiny.
+    The loss of Gaussian noise is infinite: outcomes far out, of tiny probability, tell any two datasets apart. `delta_at` says how tiny.
+
+    Raises TooLargeError where the laws of all datasets are too many to be listed.
     """
     mechanism = mechanism_of(mechanism)
     atoms = mechanism._loss_atoms()
@@ -75,7 +77,17 @@ def largest_listed_loss(mechanism: Mechanism) -> float:
 
 
 def delta_at(mechanism: Subject, epsilon: Number) -> Bounded:
-    """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions."""
+    """The least δ for which the mechanism is (ε, δ)-private: the largest hockey-stick divergence, over both directions.
+
+    Args:
+        mechanism: a mechanism, or a record, which stands for its mechanism.
+        epsilon: the ε.
+
+    Returns:
+        The δ, with a rigorous upper bound and the neighbouring datasets where it is reached.
+
+    Raises TooLargeError where the laws of all datasets are too many to be listed.
+    """
     mechanism, level = mechanism_of(mechanism), exact(epsilon, "epsilon")
     atoms = mechanism._loss_atoms()
     if atoms is None:
@@ -100,7 +112,17 @@ _LOSSES_TOGETHER = 1 << 22
 
 
 def renyi_loss(mechanism: Subject, order: Number) -> Bounded:
-    """The largest Rényi divergence of an order, from 1.001 to 10^6, between the laws of neighbouring datasets, in either direction."""
+    """The largest Rényi divergence of an order between the laws of neighbouring datasets, in either direction.
+
+    Args:
+        mechanism: a mechanism, or a record, which stands for its mechanism.
+        order: the order, from 1.001 to 10^6.
+
+    Returns:
+        The divergence, with a rigorous upper bound and the neighbouring datasets where it is reached.
+
+    Raises TooLargeError where the laws of all datasets are too many to be listed.
+    """
     mechanism, level = mechanism_of(mechanism), exact(order, "order")
     if not Fraction(1001, 1000) <= level <= 10**6:
         raise InvalidInputError(f"order must be from 1.001 to 1e6, got {shown(order)}")

@@ -324,7 +324,19 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         return Law(rows, log_probability, raw.omitted, raw.log_error)
 
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
-        """Log probability of one raw outcome. For study: it is a function of the private counts."""
+        """Log probability of one raw outcome. For study: it is a function of the private counts.
+
+        Args:
+            counts: the private counts, in the order of the categories.
+            raw: the outcome: a whole number for every count with noise of its own, or the counts of a candidate.
+
+        Returns:
+            The logarithm of the probability, -inf for an outcome that the mechanism never draws.
+
+        Raises:
+            InvalidInputError: the counts or the outcome are not of this mechanism.
+            TooLargeError: the law of an exponential mechanism has too many candidates.
+        """
         outcome = np.asarray(raw)
         if outcome.ndim != 1 or outcome.dtype.kind not in "iu" or (outcome.astype(np.float64) > limits.RAW_OUTCOME).any():
             raise InvalidInputError("raw must be one outcome: a sequence of whole numbers, none beyond 2**62")
@@ -334,7 +346,16 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         return float(self._log_probabilities(private, outcome[None, :].astype(np.int64))[0])
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
-        """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""
+        """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact.
+
+        Args:
+            counts: the counts, in the order of the categories.
+            size: how many draws.
+            rng: a generator or a seed; a fresh seed if it is left out.
+
+        Returns:
+            An array with a row for each draw.
+        """
         checked = self._checked(counts)
         return self.report(self._simulate_raw(checked, check_records(size, "size"), np.random.default_rng(rng)))
 
@@ -351,14 +372,24 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     ) -> Release[Drawn]:
         """Draw exactly from the law, with the operating system's randomness, and return the public record.
 
-        `unit` is what one of those counted stands for, a record or a person; counts that come with their own, as `discreet.count` makes
-        them, need not be told. A mechanism without a guarantee refuses unless told `allow_nonprivate=True`, and the record says so; it
-        also says so where the bits of another `source` are not secret. The draw ends at a multiple of a public quantum of time
-        (`prepare(counts).time_quantum`), so that nobody learns more from a clock than how many quanta it took: docs/explain/promise.md says
-        what that covers. For simulations, where nobody watches the clock, `steady=False` ends it at once.
+        Args:
+            counts: the private counts, in the order of the categories, or of `discreet.count`.
+            unit: "record" or "person", whichever one of those counted stands for. Counts of `discreet.count` know it.
+            source: random bits in place of the operating system's. If they are not secret, the record has no guarantee.
+            allow_nonprivate: True to draw from a mechanism without a guarantee; the record then says that it has none.
+            steady: whether the draw ends at a multiple of `prepare(counts).time_quantum`, so that a clock tells the number of quanta alone
+                (docs/explain/promise.md). False is for simulations, where nobody watches the clock.
+            about: public words that the record holds, as About(title="Smoking in 2024"). How the counts were made, if they know it, and
+                the version of discreet are added.
 
-        `about` are public words about the release, which the record then holds, as About(title="Smoking in 2024"). How the counts were
-        made, if they know it, and the version of discreet are added to them.
+        Returns:
+            The record, with the outcome, the report and the guarantee.
+
+        Raises:
+            InvalidInputError: the counts are not of this mechanism.
+            RefusedError: the mechanism has no guarantee, no exact sampler, or a report that a record cannot describe.
+            TooLargeError: the mechanism cannot be drawn from at this size, by public numbers alone.
+            EntropyError: the source has no random bits to give.
         """
         return self.prepare(counts, unit=unit, allow_nonprivate=allow_nonprivate, about=about).draw(source, steady=steady)
 
@@ -374,10 +405,15 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     ) -> "Prepared[Drawn]":
         """Do everything about a release but the draw: whatever `release` would raise is raised here, before a budget is spent.
 
-        The result has the guarantee that the release would have, and holds the private counts.
+        Args:
+            counts, unit, allow_nonprivate, about: as for `release`.
+            period: the periods that the counts are of, such as "2026-11" or "2026-01..2026-03". The promise is then about all records of
+                one person in one of them.
 
-        `period` names the periods that the counts are of, such as "2026-11" or "2026-01..2026-03": what is promised is then about all
-        records of one person in one of them.
+        Returns:
+            A value with the guarantee that the release will have. It holds the private counts: draw, and drop it.
+
+        Raises what `release` raises, but for `EntropyError`.
         """
         words = check_about(about)
         checked = self._checked(counts)

@@ -38,10 +38,16 @@ _WRAPPED_TITLE = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGN
 
 
 def mechanism(name: str, prior: Prior, n: int | Sequence[int] | None, epsilon: Number, **options: Any) -> Mechanism:
-    """The mechanism of this name, ours or one of the papers', whatever its case; `options` are those of its class. n is None if private.
+    """Make a mechanism by its name. Commands, `plan` and `compare` read names by this function too.
 
-    A wrapper is written around it, as in "Remapped(LatticeGeometric)" or "Calibrated(HellingerSmooth)"; the options are those of the
-    mechanism inside. This is the only reader of such names: commands, `plan` and `compare` use it too.
+    Args:
+        name: the name here or in the papers, in upper or lower case, with wrappers around it, as in "Calibrated(HellingerSmooth)".
+        prior: the prior of the categories' probabilities.
+        n: the public number of records, one for each group of a table whose sizes are public, or None if it is private.
+        epsilon: the privacy loss.
+        options: the options of its class, or of the class inside the wrappers.
+
+    Raises InvalidInputError for a name, a number or an option that is none.
     """
     wrappers, inside = _unwrapped(name)
     found = _made(_class_of(inside), prior, n, epsilon, options)
