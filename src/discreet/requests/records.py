@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
 from discreet.requests.delivery import AS_JSON, PAGE_OUTPUT, PICTURE, TABLE_KIND
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from discreet.validation import SharesOf
 
 MASS_KIND = Kind(lambda text, _: parse_mass(text), repr)
-_MASS: dict[str, Any] = {
-    "kind": MASS_KIND,
-    "help": "How much probability an interval holds, between 0 and 1, or such as 90%.",
-    "default": str(MASS),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +29,7 @@ class RecordRequest(Request):
         default=REQUIRED,
         positional=True,
     )
-    mass: float = asked(**_MASS)
+    mass: float = asked(MASS_KIND, "How much probability an interval holds, between 0 and 1, or such as 90%.", default=str(MASS))
     slow: bool = asked(SWITCH_KIND, "Compute it also where that takes minutes: many categories or possible counts.")
     prior: str | None = asked(TEXT_KIND, "Your own prior in place of the record's: a concentration for each category, uniform or jeffreys.")
     about: "SharesOf" = asked(
@@ -138,7 +133,7 @@ class CombineRequest(Request):
         SWITCH_KIND, "Whether all releases are about the same records, or each about records of its own.", option="--same-data/--new-data"
     )
     prior: str | None = asked(TEXT_KIND, "Concentrations such as 1,1,1, or uniform or jeffreys; needed where the records' priors differ.")
-    mass: float = asked(**_MASS)
+    mass: float = changed(RecordRequest, "mass")
     seed: int = asked(WHOLE_KIND, "For the draws that stand for sums that would be too long.", default="0")
     slow: bool = asked(SWITCH_KIND, "Compute it also where that takes minutes: many possible counts.")
     as_json: bool = asked(**AS_JSON)

@@ -13,7 +13,7 @@ from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.study import MANIFEST
 
-_HOW = "# discreet release study.toml --ledger LEDGER --output FOLDER"
+_ASKED_BY = "# discreet release study.toml --ledger LEDGER --output FOLDER"
 
 
 def study_text(asked: ReleaseRequest) -> str | None:
@@ -34,7 +34,7 @@ def study_text(asked: ReleaseRequest) -> str | None:
     name = re.sub(r"[^\w-]+", "-", asked.column)[:60].strip("-")
     table = name if name and name.casefold() != MANIFEST else "table"
     heads = {"study": "[study]", "tables": f"[tables.{_key(table)}]"}
-    return "\n\n".join("\n".join([heads[part], *_lines(given)]) for part, given in parts.items()) + f"\n\n{_HOW}\n"
+    return "\n\n".join("\n".join([heads[part], *_lines(given)]) for part, given in parts.items()) + f"\n\n{_ASKED_BY}\n"
 
 
 def _lines(given: Mapping[str, Any]) -> list[str]:
