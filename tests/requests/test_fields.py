@@ -111,6 +111,8 @@ PLAN = {
     "mechanism": "LaplaceHistogram",
     "public": "nothing",
     "expect": "60%,25%,0.15",
+    "pooled": "60",
+    "expect_strength": "20",
     "worst": True,
     "curve": True,
     "about": "records",

@@ -29,6 +29,8 @@ _LOGIT_PRECISION = 2.0**-51
 """The finest precision of the logit of a quantile, relative to it where it is above 1."""
 _ROUNDING = 1e-11
 """Steps that no longer shrink follow rounding errors if they are below this part of the tail."""
+_AT_END = 1e-9
+"""Logits that are so near to the last one are at it."""
 _QUADRATIC = 0.125
 """A step of Newton's that is expected to be shorter than this part of the precision is not made."""
 _COPIED = 2
@@ -117,8 +119,10 @@ def equal_tailed(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile
         logit, error = quantiles(evaluate, guesses, tail, precision)
-    point = np.asarray(expit(logit))
-    for upper, row in np.argwhere(~(error <= precision * tail)).tolist():
+    point, open_ = np.asarray(expit(logit)), ~(error <= precision * tail)
+    above = open_[1] & (logit[1] >= LOGITS[1] - _AT_END) & np.isfinite(error[1])  # no float lies between such a quantile and 1
+    point[1, above], error[1, above], open_[1, above] = 1.0, tail, False
+    for upper, row in np.argwhere(open_).tolist():
         mixture = exact(row)
         if mixture is None:
             point[upper, row], error[upper, row] = float(upper), 1.0

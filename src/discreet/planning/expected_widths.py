@@ -350,7 +350,7 @@ def _simulated_width(
     known = np.array(_plain_moments(believed))[targets]
     scale = known[..., 0].mean()
     controls = np.stack([(plain - known[..., 0]).mean(axis=1) / scale, (plain**2 - known[..., 1]).mean(axis=1) / scale**2], axis=1)
-    return _controlled(width.mean(axis=1), controls if draws >= _ENOUGH else controls[:, :1])
+    return controlled(width.mean(axis=1), controls if draws >= _ENOUGH else controls[:, :1])
 
 
 def _targets(draws: int, k: int, only: int | None, rng: np.random.Generator) -> Counts:
@@ -362,7 +362,7 @@ def _targets(draws: int, k: int, only: int | None, rng: np.random.Generator) -> 
     return np.argsort(rng.random((decks, k)), axis=1).ravel()[: draws * many].reshape(draws, many)
 
 
-def _controlled(values: Floats, controls: Floats) -> ExpectedWidth:
+def controlled(values: Floats, controls: Floats) -> ExpectedWidth:
     """The mean of the values, corrected by controls whose means are 0, by least squares. One that hardly varies explains nothing."""
     controls = controls[:, controls.std(axis=0) > _STILL]
     design = np.concatenate([np.ones((len(values), 1)), controls], axis=1)

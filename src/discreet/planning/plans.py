@@ -16,6 +16,7 @@ from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
 from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, maker
+from discreet.planning.pooled_widths import pooled_question
 from discreet.planning.width_plans import WidthPlan, WidthQuestion, plan_width, width_given
 from discreet.progress import Progress
 from discreet.text import html_fields
@@ -92,6 +93,8 @@ def plan(
     expect: Sequence[Number] | None = None,
     worst: bool = False,
     public: Public = "total",
+    pooled: int | None = None,
+    expect_strength: Number | None = None,
     distance: Distance = hellinger,
     progress: Progress | None = None,
 ) -> WidthPlan | Plan:
@@ -106,6 +109,9 @@ def plan(
         worst: the width of the widest category, not the average; the error at the worst dataset, which does not fall to 0 as n grows.
         public: "nothing" keeps n private; the n given or found is then a guess. Plan one group of a table with the n of that group; if the
             total of the table alone is public, with "nothing" and half the table's ε.
+        pooled: so many groups of n records each are read together (docs/howto/pooling.md); n is public, or with "nothing" a guess.
+        expect_strength: how alike these groups are guessed to be, as so many records that all share; otherwise as the prior of readers
+            says. Never from the data.
 
     Returns a `WidthPlan`, or for `error` a `Plan`. Where widths are simulated the answer is a bracket, and the ε given is its upper end.
     """
@@ -113,6 +119,12 @@ def plan(
     level = None if epsilon is None else check_positive(epsilon, "epsilon")
     chosen = maker(mechanism)
     ask = WidthQuestion(*chosen, prior, known, expect, worst, progress)
+    if pooled is not None:
+        if error is not None:
+            raise InvalidInputError("pooled is for a width or a price; an error is that of one release: leave pooled out")
+        ask = pooled_question(ask, pooled, expect_strength)
+    elif expect_strength is not None:
+        raise InvalidInputError("expect_strength is about groups that are read together: give pooled, the number of groups")
     if width is price is error is None and records is not None and level is not None:
         return width_given(ask, records, level)
     goal, target = _goal({"width": width, "price": price, "error": error})

@@ -58,6 +58,10 @@ class WidthPlan:
     """Guessed shares; None: data come from the prior predictive."""
     public: Public = "total"
     """The part of the data that is public beside the categories: n, or nothing; then n is a guess."""
+    pooled: int | None = None
+    """How many groups of n records each are read together."""
+    alone: ExpectedWidth | None = None
+    """The expected width if each of these groups is read by itself."""
 
     @property
     def noise_alone(self) -> float:
@@ -73,10 +77,12 @@ class WidthPlan:
     def sentence(self) -> str:
         """The plan in one sentence for a manager."""
         records = f"{self.n:,} records" + (" (a guess)" if self.public == "nothing" and self.sought != "n" else "")
+        together = "" if self.pooled is None else f" in each of {self.pooled:,} groups that are read together"
         kind = "intervals" if self.over == "average" else "widest intervals"
+        alone = "" if self.alone is None else f", and {points(self.alone)} if each group is read by itself"
         return (
-            f"With ε = {float(self.epsilon):g} and {records} the {kind} will be about {points(self.width)} points wide; "
-            f"without privacy {points(self.plain)}."
+            f"With ε = {float(self.epsilon):g} and {records}{together} the {kind} will be about {points(self.width)} points wide; "
+            f"without privacy {points(self.plain)}{alone}."
         )
 
     @property
@@ -98,7 +104,8 @@ class WidthPlan:
         numbers = {"epsilon": float(self.epsilon), "width": float(self.width), "width_without_privacy": float(self.plain)}
         found = {"method": self.width.method, "standard_error": self.width.standard_error, "price": self.width / self.plain}
         rest = {"bracket": self.bracket, "expect": self.expect}
-        return {name: getattr(self, name) for name in names} | numbers | found | rest
+        pooled = {} if self.alone is None else {"pooled": self.pooled, "width_by_itself": float(self.alone)}
+        return {name: getattr(self, name) for name in names} | numbers | found | rest | pooled
 
     def _repr_html_(self) -> str:
         fields = {
@@ -126,6 +133,8 @@ class WidthQuestion:
     expect: Sequence[Number] | None
     worst: bool
     progress: Progress | None
+    groups: int | None = None
+    """How many groups of n records each are read together."""
 
     @property
     def over(self) -> Literal["average", "worst"]:
@@ -146,6 +155,10 @@ class WidthQuestion:
     def shares(self, n: int) -> tuple[float, ...] | None:
         """The guessed shares, if there are any, which add up to 1."""
         return None if self.expect is None else tuple(float(s) for s in Believed.of(self.prior, n, self.expect).shares or ())
+
+    def alone(self, n: int, epsilon: Fraction) -> ExpectedWidth | None:  # noqa: ARG002
+        """Return the width in a group that is read by itself, where groups are read together."""
+        return None
 
     def prior_width(self) -> float:
         """The width of the intervals of the prior itself."""
@@ -179,13 +192,16 @@ def plan_width(ask: WidthQuestion, goal: Literal["width", "price"], target: floa
         "epsilon" if n is not None else "n",
         ask.shares(records),
         ask.public,
+        ask.groups,
+        ask.alone(records, level),
     )
 
 
 def width_given(ask: WidthQuestion, n: int, epsilon: Fraction) -> WidthPlan:
     """The width that an n and an ε give."""
     width, plain = ask.width(n, epsilon, _LOOKED_AT, coarse=True), ask.plain(n)
-    return WidthPlan(ask.name, None, None, n, epsilon, width, plain, None, ask.over, None, ask.shares(n), ask.public)
+    pooled = ask.groups, ask.alone(n, epsilon)
+    return WidthPlan(ask.name, None, None, n, epsilon, width, plain, None, ask.over, None, ask.shares(n), ask.public, *pooled)
 
 
 def _least_epsilon(

@@ -54,6 +54,17 @@ class PlanRequest(Request):
     expect: list[Fraction] | None = asked(
         SHARES_KIND, "Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data.", call="options"
     )
+    pooled: int | None = asked(
+        WHOLE_KIND,
+        "So many groups of a table are read together, as show --pooled does; n is then that of each group.",
+        call="options",
+    )
+    expect_strength: Fraction | None = asked(
+        NUMBER_KIND,
+        "With --pooled: how alike groups are guessed to be, as so many records that all groups share; never read off the data. Otherwise "
+        "as the prior of readers says.",
+        call="options",
+    )
     worst: bool = asked(SWITCH_KIND, "The widest category instead of the average; with --error, the worst dataset.", call="options")
     curve: bool = asked(SWITCH_KIND, "Given --n: widths for several epsilons; given --epsilon: for several n.")
     about: "SharesOf" = changed(RecordRequest, "about", form=None)
@@ -80,6 +91,8 @@ class PlanRequest(Request):
             return
         given = [f"--{name}" for name in ("width", "price", "error") if getattr(self, name) is not None]
         one_of_two = (self.n is None) != (self.epsilon is None)
+        if self.pooled is not None or self.expect_strength is not None:
+            self._check_pooled()
         if self.plot is not None and not self.curve:
             raise InvalidInputError("--plot draws a curve: add --curve")
         if self.about == "records":
@@ -105,6 +118,14 @@ class PlanRequest(Request):
             raise InvalidInputError(
                 f"--about records knows widths alone, the same for all data and 0 without privacy: take --width, and leave out {refused[0]}"
             )
+
+    def _check_pooled(self) -> None:
+        """Refuse what is not planned for groups that are read together."""
+        if self.pooled is None:
+            raise InvalidInputError("--expect-strength is about groups that are read together: say how many there are with --pooled")
+        refused = [one.option for one, _ in self.given() if one.name in ("error", "curve", "about")]
+        if refused:
+            raise InvalidInputError(f"--pooled plans for widths of the shares of populations: leave out {refused[0]}")
 
     def _check_table(self) -> None:
         """Refuse what is not asked of a table."""

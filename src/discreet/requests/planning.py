@@ -14,7 +14,7 @@ from discreet.requests.kinds import GROUPS_KIND, PUBLIC_CHOICES
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share, parse_whole
 from discreet.requests.plan import CompareRequest, PlanRequest
 from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
-from discreet.validation import Public, check_positive, check_public, check_records, shown
+from discreet.validation import Public, check_moderate, check_positive, check_public, check_records, shown
 
 MOST_CATEGORIES = 1_000
 _GROUPS_SHOWN = 6
@@ -113,6 +113,24 @@ def _shares(text: str, reading: FieldContext) -> list[Fraction]:
     return list(Believed.of(prior, 1, shares).shares or shares)
 
 
+def _together(text: str, reading: FieldContext) -> bool:
+    groups, public, given = reading.other("groups"), reading.other("public"), text == "together"
+    if given and (groups is None or groups < 2):
+        raise InvalidInputError("this is about the groups of a table: say how many there are, 2 or more, or leave it out")
+    if given and public == "total":
+        raise InvalidInputError(
+            "where only the total is public it ties the sizes of all groups: they can be read together where their sizes are public, or "
+            "nothing is"
+        )
+    return given
+
+
+def _strength(text: str, reading: FieldContext) -> Fraction:
+    if not reading.other("pooled"):
+        raise InvalidInputError("this is about groups that are read together: say that they are, or leave it empty")
+    return check_moderate(parse_number(text, reading.name), reading.name)
+
+
 # --- the question -------------------------------------------------------------------------------------------------------
 
 
@@ -187,6 +205,27 @@ class PlanQuestion(Request):
         Kind(_shares),
         form=Row(FURTHER_PART, "Expected shares", "A public guess for each category, such as 60%, 25%, 15%; never read off the data."),
     )
+    pooled: bool = asked(
+        Kind(_together),
+        form=Row(
+            FURTHER_PART,
+            "Groups are read",
+            "Together, small groups borrow from the others where groups are alike. Widths are then simulated, which takes longer.",
+            words="how groups are read",
+            choices={"alone": "Each by itself", "together": "Together"},
+        ),
+        default="alone",
+    )
+    expect_strength: Fraction | None = asked(
+        Kind(_strength),
+        form=Row(
+            FURTHER_PART,
+            "How alike groups are, if they are read together",
+            "As many records as all groups share, such as 20; never read off the data. Empty: as the prior of readers says.",
+            words="how alike groups are",
+            numeric="decimal",
+        ),
+    )
     epsilon: Fraction = asked(
         Kind(_epsilon),
         form=Row(
@@ -253,6 +292,11 @@ class PlanQuestion(Request):
     def shares(self) -> tuple[Fraction, ...]:
         """The public shares that examples are made up from: those expected, or the prior's mean."""
         return tuple(self.expect or ()) or tuple(a / self.prior.exact_total for a in self.prior.exact)
+
+    @property
+    def together(self) -> dict[str, Any]:
+        """How many groups are read together, and how alike they are guessed to be; nothing where each is read by itself."""
+        return {"pooled": self.groups, "expect_strength": self.expect_strength} if self.pooled else {}
 
     def asks(self, **goal: Any) -> PlanRequest:
         """The question of `discreet plan` about what is planned, with a goal."""

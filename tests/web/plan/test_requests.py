@@ -6,7 +6,7 @@ import re
 import shlex
 from threading import Event
 from time import sleep
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import pytest
@@ -82,6 +82,31 @@ def test_the_answer_is_the_librarys(server: Server, name: str) -> None:
     assert float(run_command(copied(text, "plan-width-command"))["width"]) == float(found.width)
     assert run_python(copied(text, "plan-width-python"))["found"] == found
     assert f"factor of at most <strong>{odds_factor(float(found.epsilon) * (2 if name == 'table' else 1))}</strong>" in text
+
+
+@pytest.mark.parametrize("public", ["sizes", pytest.param("nothing", marks=pytest.mark.slow)])
+def test_groups_that_are_read_together_are_planned_as_the_library_does(server: Server, public: Literal["sizes", "nothing"]) -> None:
+    fields = {"categories": "2", "groups": "3", "size": "8", "epsilon": "1", "public": public, "pooled": "together"}
+    assert "Computing" in asked(server, "answer", **fields, expect_strength="20")
+    text = asked(server, "slowly", **fields, expect_strength="20")
+    known: Any = {"public": "total" if public == "sizes" else "nothing", "pooled": 3, "expect_strength": 20}
+    found: Any = dc.plan(dc.Dirichlet.uniform(2), n=8, epsilon=1, **known)
+    assert f"about {points(found.width)} points wide; without privacy {points(found.plain)}, and {points(found.alone)} if each" in text
+    assert "They are read together." in text
+    assert "--pooled 3 --expect-strength 20" in copied(text, "plan-width-command")
+    assert "pooled=3, expect_strength='20'" in copied(text, "plan-width-python")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"groups": "3"}, "where only the total is public it ties the sizes of all groups"),
+        ({"public": "nothing"}, "say how many there are, 2 or more"),
+        ({"groups": "3", "public": "sizes", "pooled": "alone", "expect_strength": "20"}, "say that they are, or leave it empty"),
+    ],
+)
+def test_groups_that_cannot_be_read_together_are_refused_beside_the_field(server: Server, fields: dict[str, str], says: str) -> None:
+    assert says in asked(server, "answer", **({"pooled": "together"} | fields))
 
 
 def test_odds_and_the_computed_loss(server: Server) -> None:

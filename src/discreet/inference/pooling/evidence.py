@@ -89,7 +89,7 @@ def bayes_factor(posterior: TablePosterior) -> BayesFactor:
 
 def _log_weights(cells: PooledCells, a: Floats, logits: Floats) -> Floats:
     """The log density of log-odds, a row each, times the evidence of all groups."""
-    logs = np.stack([log_shares(np.concatenate([[0.0], y])) for y in logits])
+    logs = log_shares(np.insert(logits, 0, 0.0, axis=1))
     found = log_evidences(cells, np.exp(logs), shares=True).sum(axis=1) + cells.constant
     return np.asarray(found + logs @ a + gammaln(a.sum()) - gammaln(a).sum())
 

@@ -104,8 +104,8 @@ class PooledTable(TablePosterior):
         check_work(cells, limits.POOLED_WORK if two else limits.POOLED_DRAWN_WORK)
 
         def values(points: Sequence[Floats]) -> Floats:
-            alpha, prior = np.stack([parameters(y) for y in points]), [self.hyperprior.log_density(y) for y in points]
-            return log_evidences(cells, alpha) @ many + cells.constant + prior
+            y = np.stack(points)
+            return log_evidences(cells, parameters(y)) @ many + cells.constant + self.hyperprior.log_density(y)
 
         shares = np.clip(self.raw, 0, None).sum(axis=0) + 1.0
         start = np.concatenate([[1.0], np.log(shares[:-1] / shares[-1])])

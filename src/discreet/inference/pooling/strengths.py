@@ -56,23 +56,23 @@ class Hyperprior:
         power = "" if self.shape == 1.0 else f"^{self.shape:g}"
         return f"the common mean {mean}, and the strength s has P(s <= t) = t{power}/({self.median:g}{power} + t{power})"
 
-    def log_density(self, y: Floats) -> float:
-        """Of a point."""
-        lift, shares = self.shape * (float(y[0]) - log(self.median)), np.array(self.mean)
-        of_strength = log(self.shape) + lift - 2.0 * float(np.logaddexp(0.0, lift))
-        return float(of_strength + shares @ log_shares(y) + gammaln(shares.sum()) - gammaln(shares).sum())
+    def log_density(self, y: Floats) -> Floats:
+        """Of points, a row each."""
+        lift, shares = self.shape * (y[:, 0] - log(self.median)), np.array(self.mean)
+        of_strength = log(self.shape) + lift - 2.0 * np.logaddexp(0.0, lift)
+        return np.asarray(of_strength + log_shares(y) @ shares + gammaln(shares.sum()) - gammaln(shares).sum())
 
 
 def log_shares(y: Floats) -> Floats:
-    """The logarithms of the shares of all categories."""
-    logits = np.append(y[1:], 0.0)
-    highest = logits.max()
-    return np.asarray(logits - highest - np.log(np.exp(logits - highest).sum()))
+    """The logarithms of the shares of all categories at points, a row each."""
+    logits = np.concatenate([y[:, 1:], np.zeros((len(y), 1))], axis=1)
+    logits -= logits.max(axis=1, keepdims=True)
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
 
 
 def parameters(y: Floats) -> Floats:
-    """Those of the Dirichlet."""
-    return np.asarray(np.exp(y[0] + log_shares(y)))
+    """Those of the Dirichlet at points, a row each."""
+    return np.asarray(np.exp(y[:, :1] + log_shares(y)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Nodes:
     @property
     def alpha(self) -> Floats:
         """The parameters of the Dirichlet at each point."""
-        return np.stack([parameters(y) for y in self.points])
+        return parameters(self.points)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,8 @@ _SUSPICIONS = 0.5, 0.1, 0.01
 
 def is_quick(question: PlanQuestion) -> bool:
     """Whether the answer comes while someone moves a slider, by public numbers."""
+    if question.pooled:
+        return False
     with field("mechanism"):
         return question.prior.k <= _AT_ONCE_CATEGORIES and question.has_noise and not question.planned_mechanism().report.is_search
 
@@ -60,9 +62,8 @@ def _example_place() -> Html:
 
 def planned(question: PlanQuestion, **asked: Any) -> WidthPlan:
     """The plan of the question: what its ε gives, or what else is asked for."""
-    found = plan(
-        question.prior, n=question.size, mechanism=question.mechanism, expect=question.expect, public=question.planned_public, **asked
-    )
+    given = {"mechanism": question.mechanism, "expect": question.expect, "public": question.planned_public} | question.together
+    found = plan(question.prior, n=question.size, **given, **asked)
     if not isinstance(found, WidthPlan):
         raise TypeError(type(found).__name__)
     return found
@@ -70,7 +71,7 @@ def planned(question: PlanQuestion, **asked: Any) -> WidthPlan:
 
 def _width_section(question: PlanQuestion) -> Html:
     heading = element("h2", "How precise will it be?")
-    asked = question.asks(n=question.size, epsilon=question.planned_epsilon)
+    asked = question.asks(n=question.size, epsilon=question.planned_epsilon, **question.together)
     ways = same_plan("plan-width", asked, "print(found.sentence)")
     try:
         found = planned(question, epsilon=question.planned_epsilon)
@@ -110,9 +111,10 @@ def _sentence(question: PlanQuestion, found: WidthPlan) -> str:
     """The planner's sentence; where there are groups, with the ε of the whole table."""
     if question.groups is None:
         return found.sentence
+    alone = "" if found.alone is None else f", and {points(found.alone)} if each group is read by itself"
     return (
         f"With ε = {number_words(question.epsilon)} for the whole table, the intervals of a group of {question.size:,} records will be "
-        f"about {points(found.width)} points wide; without privacy {points(found.plain)}."
+        f"about {points(found.width)} points wide; without privacy {points(found.plain)}{alone}."
     )
 
 
@@ -120,7 +122,8 @@ def _notes(question: PlanQuestion) -> list[str]:
     """Return notes about a group of a table, and about a guess."""
     notes = []
     if question.groups is not None:
-        notes.append(f"This is one of {question.groups:,} groups, with {question.size:,} records. ")
+        together = " They are read together." if question.pooled else ""
+        notes.append(f"This is one of {question.groups:,} groups, with {question.size:,} records.{together} ")
     if question.halved:
         notes.append(
             "Only the total of the table is public, so noise must hide the groups too: one group is planned with half of your ε, which is "

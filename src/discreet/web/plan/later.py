@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from discreet.planning.comparison import ComparisonRow, compare, points
 from discreet.planning.curves import WidthCurve, records_curve, width_curve
@@ -58,7 +59,7 @@ def _breakable(name: str) -> Html:
 
 def curves(question: PlanQuestion, progress: Progress) -> Html:
     """The width against ε, and against n."""
-    here = planned(question, epsilon=question.planned_epsilon)
+    here = planned(replace(question, pooled=False), epsilon=question.planned_epsilon)
     options = {"mechanism": question.mechanism, "expect": question.expect, "public": question.planned_public, "progress": progress}
     over_epsilon = width_curve(question.prior, question.size, **options)  # type: ignore[arg-type]
     over_records = records_curve(question.prior, question.planned_epsilon, **options)  # type: ignore[arg-type]
@@ -75,7 +76,8 @@ def curves(question: PlanQuestion, progress: Progress) -> Html:
         f"With more or fewer records, at ε = {number_words(question.planned_epsilon)}",
         same_plan("plan-over-records", question.asks(curve=True, epsilon=question.planned_epsilon)),
     )
-    return joined(by_epsilon, by_records)
+    alone = element("p", "The curves are about one group that is read by itself.", class_="quiet")
+    return joined(*([alone] if question.pooled else []), by_epsilon, by_records)
 
 
 def _section(found: WidthCurve, here: tuple[str, float, str, float], heading: str, ways: Html) -> Html:
@@ -112,5 +114,5 @@ def goal(question: PlanQuestion, wanted: GoalQuestion, progress: Progress) -> Ht
     needed = found.epsilon * 2 if question.halved else found.epsilon
     twice = " That is twice what one group needs, since only the total of the table is public." if question.halved else ""
     words = f"You need ε = {number_words(needed)} or more. The slider is set to it.{twice} {found.precision}"
-    ways = same_plan("plan-goal", question.asks(n=question.size, **target))
+    ways = same_plan("plan-goal", question.asks(n=question.size, **target, **question.together))
     return joined(element("p", words, data_epsilon=number_words(needed), role="status"), ways)
