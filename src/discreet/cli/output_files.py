@@ -68,7 +68,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _is_own_picture(path: Path) -> bool:
-    """Whether a file, and not a link to one, is a picture of the kind that it is named, drawn by `show`."""
+    """Return whether a file, and not a link to one, is a picture of the kind that it is named, drawn by `show`."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
         return False
     content = path.read_bytes()

@@ -76,7 +76,7 @@ def aggregated(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], 
 
 
 def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
-    """Whether every text of a column is a number or empty. One row at most comes back, and nobody looks at it."""
+    """Return whether every text of a column is a number or empty. One row at most comes back, and nobody looks at it."""
     others = table.filter(~nw.col(column).str.contains(NUMBER)).head(1).select(nw.len().alias("others"))
     return int(others.collect().get_column("others")[0]) == 0
 
@@ -197,7 +197,7 @@ def _numbers(what: str, questions: Sequence[CountingQuestion]) -> list[str]:
 
 
 def _by_code(rows: nw.LazyFrame[Any], *sums: str) -> nw.LazyFrame[Any]:
-    """For every code of every question, in a column "code", how many "records" have it, and the sums of these columns over them.
+    """Return, for every code of every question, in a column "code", how many "records" have it, and the sums of these columns over them.
 
     Of T questions, question t has the codes that leave the rest t when they are divided by T.
     """
@@ -406,7 +406,9 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
 
 
 def _may_multiply(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, t: int) -> bool:
-    """Whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a row."""
+    """Return whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a
+    row.
+    """
     engine = rows.implementation
     if not (engine.is_ibis() or engine.is_pyspark()):
         return False
@@ -433,7 +435,7 @@ def _numbered(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _compares_bytes(kind: Any) -> bool:
-    """Whether texts of this type of Spark are equal only if they are the same; before collations, which Spark 4 has, all were."""
+    """Return whether texts of this type of Spark are equal only if they are the same; before collations, which Spark 4 has, all were."""
     return getattr(kind, "collation", _BINARY_COLLATION) == _BINARY_COLLATION
 
 

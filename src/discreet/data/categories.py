@@ -69,7 +69,7 @@ class Declared:
         return position
 
     def written(self, dtype: nw.dtypes.DType, column: str) -> dict[Any, int]:
-        """For each value of a column of this type that is written like a declared one, its code."""
+        """Return for each value of a column of this type that is written like a declared one, its code."""
         codes: dict[Any, int] = {}
         labels = () if self.rule is not None else zip(self.labels, range(len(self.labels)), strict=True)
         for label, code in (*labels, *self.aliases, *self.corrections):
@@ -101,7 +101,7 @@ class Declared:
         return {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
 
     def contradicts(self, spelling: str, label: Hashable) -> bool:
-        """Whether a spelling is declared itself and is not read as this label, so that no correction can make it so."""
+        """Return whether a spelling is declared itself and is not read as this label, so that no correction can make it so."""
         alike = self._alike(spelling)
         return bool(alike & self._known) and not alike & self._alike(label)
 
@@ -252,7 +252,7 @@ COMBINING = "[\u0300-\u036f]"
 
 @cache
 def accented() -> dict[str, str]:
-    """For each letter from A to z, all letters that are it with one or more accents."""
+    """Return, for each letter from A to z, all letters that are it with one or more accents."""
     found: dict[str, str] = {}
     for character in map(chr, range(0xC0, 0x1F00)):  # the blocks of Latin letters
         base, *marks = list(normalize("NFD", character))

@@ -89,7 +89,9 @@ class TableCounts:
 
     @property
     def sizes(self) -> Counts:
-        """How many records or persons each group has: public if they are given to a mechanism as n, otherwise as private as the counts."""
+        """Return how many records or persons each group has: public if they are given to a mechanism as n, otherwise as private as the
+        counts.
+        """
         sizes = saturated(self.counts.sum(axis=1, dtype=np.float64))
         sizes.setflags(write=False)
         return sizes
@@ -244,7 +246,7 @@ def tallied(source: Any, questions: Sequence[CountingQuestion], encoding: str = 
 def undeclared_spellings(
     source: Any, questions: Sequence[CountingQuestion], encoding: str = "utf-8", most: int = 20
 ) -> list[dict[str, list[str]]]:
-    """For each question, the columns that have undeclared values, with the first so many spellings of them. Private all of it.
+    """Return, for each question, the columns that have undeclared values, with the first so many spellings of them. Private all of it.
 
     It reads the data again, once for each column.
     """
@@ -265,7 +267,9 @@ def undeclared_spellings(
 
 
 def _may_be_refused(question: CountingQuestion) -> bool:
-    """Whether undeclared values are in the way if there are some, which is never so in strict counting, and no category is a number."""
+    """Return whether undeclared values are in the way if there are some, which is never so in strict counting, and no category is
+    a number.
+    """
     declared = question.declared
     return question.takes["other"] is None and not question.strict and not declared.has_whole_numbers and declared.rule is None
 

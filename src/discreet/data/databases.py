@@ -54,7 +54,7 @@ def _quoted(name: str) -> str:
 
 
 def is_database(source: object) -> bool:
-    """Whether a source is the address of a database, or goes on into an SQLite file."""
+    """Return whether a source is the address of a database, or goes on into an SQLite file."""
     if not isinstance(source, str):
         return False
     return is_address(source) or _file_of(source)[0] is not None
@@ -70,7 +70,7 @@ def _file_of(path: str) -> tuple[str | None, str]:
 
 
 def is_address(source: str) -> bool:
-    """Whether a source is an address, and not the path of a file."""
+    """Return whether a source is an address, and not the path of a file."""
     return "://" in source.split(" ")[0]
 
 

@@ -28,7 +28,7 @@ class InPeriod(DateLabels):
         return (self.period,)
 
     def is_elsewhere(self, value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
-        """Whether a value is a date of another period: neither a null nor what is no date is one."""
+        """Return whether a value is a date of another period: neither a null nor what is no date is one."""
         number = self._numbered(value, dtype)
         return ((number > 0) & ~self._is_inside(number)).fill_null(value=False)
 
@@ -37,7 +37,7 @@ class InPeriod(DateLabels):
         return nw.when(self._is_inside(self._numbered(value, dtype))).then(nw.lit(0)).otherwise(nw.lit(other))
 
     def _is_inside(self, number: nw.Expr) -> nw.Expr:
-        """Whether the number of a day is in the periods, the last of which may end with the calendar."""
+        """Return whether the number of a day is in the periods, the last of which may end with the calendar."""
         end = self.period.end
         first, last = (10_000 * day.year + 100 * day.month + day.day for day in (self.period.first, end))
         return (number >= first) & ((number <= last) if end == date.max else (number < last))

@@ -288,7 +288,7 @@ def _json_cells(line: str, columns: Sequence[str]) -> Row | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether every character is one: an escape in JSON, and some encodings, can write half of a pair, which no engine takes."""
+    """Return whether every character is one: an escape in JSON, and some encodings, can write half of a pair, which no engine takes."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -212,7 +212,7 @@ class Periods(DateLabels):
         return *self._ends, self.missing
 
     def position(self, value: nw.Expr, dtype: nw.dtypes.DType, other: int) -> nw.Expr:
-        """How many periods after the first one a date is, if it is in one of them."""
+        """Return how many periods after the first one a date is, if it is in one of them."""
         (year, month, _), first = self._parts(value, dtype), self.period.first
         after = year - first.year if self._every == "year" else (year - first.year) * 12 + month - first.month
         return nw.when((after >= 0) & (after < len(self.period))).then(after).otherwise(nw.lit(other))

@@ -183,7 +183,7 @@ def statistics_columns(file: str, encoding: str) -> list[str]:
 
 
 def _statistics_reader(file: str, encoding: str) -> tuple[Any, dict[str, Any]]:
-    """What reads files of this program, and how it is told their encoding."""
+    """Return what reads files of this program, and how it is told their encoding."""
     if encoding != "utf-8" and file.lower().endswith(".por"):
         raise InvalidInputError("a .por file says itself how its text is written: leave out encoding")
     read = getattr(library("pyreadstat", "files of this kind", "files"), _READ_BY[Path(file).suffix.lower()])

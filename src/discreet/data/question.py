@@ -41,7 +41,7 @@ class Grouping:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far apart the groups of neighbouring labels of each column are; the last column changes fastest."""
+        """Return how far apart the groups of neighbouring labels of each column are; the last column changes fastest."""
         strides = [1]
         for column in self.columns[:0:-1]:
             strides.append(strides[-1] * len(column.declared.labels))
@@ -299,7 +299,7 @@ class CountingQuestion:
 
 
 def _is_grouped_whatever_it_is(kind: nw.dtypes.DType) -> bool:
-    """Whether every engine groups by any value of this type.
+    """Return whether every engine groups by any value of this type.
 
     Of others, an engine refuses a table for one value: a time beyond those it knows, a map that has a key twice, or no bits at all.
     """

@@ -129,7 +129,7 @@ class NoiseAware(Posterior):
 
     @property
     def work(self) -> int:
-        """How many numbers the means and intervals of all categories are computed from: what they take grows with it."""
+        """Return how many numbers the means and intervals of all categories are computed from: what they take grows with it."""
         return self.counts.work
 
     @property

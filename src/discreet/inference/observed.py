@@ -66,7 +66,7 @@ def observed(
 
 
 def _answered(counts: Any) -> int:
-    """How many people answered."""
+    """Return how many people answered."""
     whole = np.array(counts).dtype.kind in "iu" and np.ndim(counts) == 1
     if not whole or (np.abs(counts) > limits.COUNT // np.size(counts)).any():
         raise InvalidInputError("randomized answers must be a list of whole numbers, one for each category, with a sum below 2**53")

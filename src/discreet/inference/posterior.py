@@ -50,18 +50,18 @@ class Posterior(FieldsAlone, Reading):
 
     @property
     def _axes(self) -> tuple[int, ...]:
-        """How many groups, if there are any, and how many categories."""
+        """Return how many groups, if there are any, and how many categories."""
         return (*(() if self.by is None else (len(self.by),)), len(self.categories))
 
     # --- intervals that hold together ---------------------------------------------------------------------------------
 
     @property
     def tied(self) -> bool:
-        """Whether a public total ties the sizes of the groups, so that what is known about one depends on the others."""
+        """Return whether a public total ties the sizes of the groups, so that what is known about one depends on the others."""
         return False
 
     def _occurring(self) -> NDArray[np.int64]:
-        """How many categories can occur in each group."""
+        """Return how many categories can occur in each group."""
         return np.array([len(self.categories)])
 
     def _level(self, tail: float) -> float:

@@ -137,7 +137,9 @@ class Quantity(FieldsAlone):
         target = float(ndtri(q))
 
         def excess(x: float) -> float:
-            """How far the probability is from q, on the scale of a normal variable's quantiles, where it is nearly a straight line."""
+            """Return how far the probability is from q, on the scale of a normal variable's quantiles, where it is nearly a
+            straight line.
+            """
             if x not in self._looked_at:
                 self._looked_at[x] = float(self.below(np.array([x]))[0])
             found = self._looked_at[x]

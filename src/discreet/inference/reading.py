@@ -82,7 +82,7 @@ class Reading(ABC):
         return np.array([law.hdi(mass) for law in self._laws()])
 
     def _cells(self) -> int:
-        """How many numbers there are that can be anything but 0."""
+        """Return how many numbers there are that can be anything but 0."""
         return len(self.categories)
 
     # --- categories put together --------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def selected(connection: "Connection", table: "Table") -> "Select[Any]":
 
 
 def is_made(connection: "Connection") -> bool:
-    """Whether the database holds a ledger."""
+    """Return whether the database holds a ledger."""
     from sqlalchemy import inspect
 
     return inspect(connection).has_table("discreet_ledger")

@@ -38,7 +38,7 @@ _TABLE = "table"
 
 
 def _described_table(space: "TableSpace") -> dict[str, Any]:
-    """How large a table is and what is public about it. Sizes, of which there may be a million, are told apart by their digest."""
+    """Return how large a table is and what is public about it. Sizes, of which there may be a million, are told apart by their digest."""
     return {
         "columns": list(space.cells.groups.columns),
         "groups": len(space.cells.groups),

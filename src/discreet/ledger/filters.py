@@ -50,7 +50,7 @@ def planned_filter(total: Loss, planned_epsilon: Number) -> RenyiFilter:
 
 
 def affordable(rule: RenyiFilter, epsilon: Fraction) -> int:
-    """How many releases of this ε a filter allows, whatever mechanisms they are of."""
+    """Return how many releases of this ε a filter allows, whatever mechanisms they are of."""
     return max(0, rule.limit // largest_divergence(epsilon, rule.order))
 
 

@@ -322,7 +322,7 @@ class Ledger:
             return _budgets(connection)
 
     def exists(self) -> bool:
-        """Whether there is a ledger yet: it is made with its first dataset."""
+        """Return whether there is a ledger yet: it is made with its first dataset."""
         if not self._is_server and not Path(self._where).exists():
             return False
         with self._transaction("read", new=True) as connection:

@@ -61,7 +61,7 @@ def check_new_name(new: str, others: Iterable[str]) -> None:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Whether a reader could take one name for the other."""
+    """Return whether a reader could take one name for the other."""
     return any(mine == theirs for mine, theirs in zip(_looks(one), _looks(other), strict=True))
 
 

@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def relation(self) -> Relation:
-        """Which datasets are neighbours: what the guarantees of the rows are about."""
+        """Return which datasets are neighbours: what the guarantees of the rows are about."""
         return Space(self.prior.k, self.n if self.public == "total" else None).relation
 
     @property

@@ -39,7 +39,7 @@ class WidthCurve:
 
     @property
     def given_name(self) -> Literal["epsilon", "n"]:
-        """Which of the two is given."""
+        """Return which of the two is given."""
         return "n" if self.across == "epsilon" else "epsilon"
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ class Believed:
 
     @property
     def kinds(self) -> list[tuple[Fraction, Fraction]]:
-        """For each category what tells it from others: its prior parameter, and that of the data."""
+        """Return for each category what tells it from others: its prior parameter, and that of the data."""
         return list(zip(self.prior.exact, self.law.exact, strict=True))
 
 
@@ -114,7 +114,7 @@ def plain_width(believed: Believed, *, worst: bool = False) -> ExpectedWidth:
 
 
 def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
-    """For each category the means of the width without privacy and of its square."""
+    """Return for each category the means of the width without privacy and of its square."""
     whole, data = believed.prior.exact_total, believed.law.exact_total
     if len(set(believed.kinds)) > _FEW_KINDS:
         return _many_plain_moments(believed)
@@ -211,7 +211,9 @@ def width_of(
 
 
 def _is_silent(noise: CellNoise, k: int, n: int) -> bool:
-    """Whether there is next to no noise: a count that is 1 off is so unlikely that no reader believes in it, whatever the prior says."""
+    """Return whether there is next to no noise: a count that is 1 off is so unlikely that no reader believes in it, whatever the prior
+    says.
+    """
     beside = noise.log_factor(np.array([-1.0, 1.0])) - noise.log_factor(np.array([0.0]))
     return bool(beside.max() < -np.log(_CERTAIN * n * k))
 

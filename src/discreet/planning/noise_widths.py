@@ -33,7 +33,7 @@ class NoiseWidth:
 
     @property
     def reach(self) -> int:
-        """How many records such an interval spans. Raises RefusedError where the noise depends on the data."""
+        """Return how many records such an interval spans. Raises RefusedError where the noise depends on the data."""
         made = self.make(self.prior, self.n, self.epsilon)
         if made.noise is None:
             raise RefusedError(f"the noise of {made.title} depends on the data: there is no interval of the noise alone")

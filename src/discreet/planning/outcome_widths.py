@@ -82,7 +82,7 @@ class OutcomeReader:
 
     @cached_property
     def length(self) -> float:
-        """How many counts a place stands for, such that all records of a public n fill whole places."""
+        """Return how many counts a place stands for, such that all records of a public n fill whole places."""
         share, wide, n = self.a / self.whole, 1.0 / self.noise.slope, float(self.guess)
         least, held = n, 1.0
         if self.n is None:
@@ -293,7 +293,7 @@ class _Planes:
 
     @property
     def large(self) -> Mask:
-        """Which targets have more than half of the records, or nearly."""
+        """Return which targets have more than half of the records, or nearly."""
         mean = self.rung.found.windows.moments[0]
         return np.asarray(mean[self.group, self.target] > 0.5 * mean.sum(axis=1)[self.group])
 

@@ -90,7 +90,7 @@ class PooledQuestion(WidthQuestion):
             yield law, np.array([rng.multinomial(n, share) for share in rng.dirichlet(law, self._simulated)]), rng
 
     def _tables(self, n: int, epsilon: Fraction, tables: int) -> Iterator[ReleasedTable]:
-        """What readers will have: their posteriors of simulated releases."""
+        """Yield what readers will have: their posteriors of simulated releases."""
         sizes, by = [n] * self._simulated if self.public == "total" else None, {"group": list(range(self._simulated))}
         made = LatticeGeometric(Dirichlet(self.prior.exact), sizes, epsilon, by=by)
         for _, counts, rng in self._counts(n, tables):

@@ -66,7 +66,7 @@ class TableWidths:
 
 
 def table_widths(prior: Prior, n: int, epsilon: Any, by: Any, expect_groups: Sequence[Any] | None = None) -> TableWidths:
-    """How wide the intervals of every group will be, if the sizes of groups, their total or nothing is public.
+    """Return how wide the intervals of every group will be, if the sizes of groups, their total or nothing is public.
 
     Args:
         prior: The prior of every group.

@@ -138,7 +138,7 @@ class WidthQuestion:
 
     @property
     def over(self) -> Literal["average", "worst"]:
-        """Which of the categories' widths is meant."""
+        """Return which of the categories' widths is meant."""
         return "worst" if self.worst else "average"
 
     def made(self, n: int, epsilon: Fraction) -> Mechanism:

@@ -26,7 +26,7 @@ def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
 
 
 def larger_words(compared: "Contrast | RecordContrast") -> str:
-    """Which of two is larger, and with which probability; shares of records may also be the same."""
+    """Return which of two is larger, and with which probability; shares of records may also be the same."""
     first = named(compared.names[0])
     if not hasattr(compared, "equal"):
         return f"{first} has the larger probability with probability {compared.larger}"

@@ -100,12 +100,14 @@ def file_of(table: "pa.Table", ending: str) -> bytes:
 
 
 def is_guarded(text: Any) -> bool:
-    """Whether a program would take a text for a formula, and is kept from it: one that begins with =, +, - or @, also behind blanks."""
+    """Return whether a program would take a text for a formula, and is kept from it: one that begins with =, +, - or @, also
+    behind blanks.
+    """
     return isinstance(text, str) and _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 
 def guarded_labels(table: "pa.Table") -> bool:
-    """Whether some label or heading of a table begins like a formula."""
+    """Return whether some label or heading of a table begins like a formula."""
     return any(map(is_guarded, _texts(table)))
 
 

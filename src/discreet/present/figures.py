@@ -66,7 +66,7 @@ def check_pairs(found: "Sequence[Release]", typed: str) -> None:
 
 
 def pairs_of(found: "Sequence[Release]") -> int:
-    """How many pairs of possible counts the intervals of these records go through, if they are many: once for each mechanism."""
+    """Return how many pairs of possible counts the intervals of these records go through, if they are many: once for each mechanism."""
     from discreet.inference.capabilities import capabilities
 
     listed = {one.mechanism for one in found if one.mechanism.noise is None}
@@ -218,7 +218,7 @@ def laid_out(cells: "Cells", counts: Any, figures: CellFigures, noise: NoiseInte
 
 
 def sizes_laid_out(found: "Release", sizes: list[tuple[float, int, int]], mass: float) -> Table:
-    """How many records each group has, as the noisy counts say it."""
+    """Return how many records each group has, as the noisy counts say it."""
     rows = [(*found.cells.groups.key(group), f"{mean:,.1f}", f"{low:,} to {high:,}") for group, (mean, low, high) in enumerate(sizes)]
     return table_of(f"Number of {found.guarantee.unit}s in each group", found.by.columns, ("mean", interval_heading(mass)), rows)
 

@@ -31,7 +31,7 @@ class HowRead:
 
     @property
     def of_records(self) -> bool:
-        """Whether the shares are those of the records themselves."""
+        """Return whether the shares are those of the records themselves."""
         return self.about == "records"
 
     @property

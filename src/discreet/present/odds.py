@@ -18,7 +18,7 @@ def odds_factor(epsilon: float) -> str:
 
 
 def surest(before: float, epsilon: float) -> str:
-    """How sure of something anyone can become who held it for this likely, rounded up, so that nothing is understated.
+    """Return how sure of something anyone can become who held it for this likely, rounded up, so that nothing is understated.
 
     Odds p/(1 - p) times e^ε are those of 1 - (1 - p)/(1 + p (e^ε - 1)). What is left to certainty keeps two digits.
     """

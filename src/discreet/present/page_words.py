@@ -82,7 +82,7 @@ def _of_records(found: "Release", shares: Shares) -> str:
 
 
 def _prior_words(found: "Release", reader: "Dirichlet | None") -> str:
-    """Which prior the intervals are by, and whose it is."""
+    """Return which prior the intervals are by, and whose it is."""
     own = getattr(found.mechanism, "priors", ())
     others = f" ({len(own):,} groups have one of their own)" if own else ""
     released = f"{_parameters(found.prior)}{others}"

@@ -32,7 +32,7 @@ class CommonLawFigures:
 
     @property
     def model(self) -> str:
-        """What is assumed of the groups."""
+        """Return what is assumed of the groups."""
         return "read together: the shares of every group come from one Dirichlet(strength · mean), which is learnt from all"
 
     def lines(self) -> Lines:

@@ -116,7 +116,7 @@ def record_fields(found: "Release", how: HowRead = AS_RELEASED) -> dict[str, Any
 
 
 def prior_lines(reader: "Dirichlet | None") -> Lines:
-    """Which prior was used, if it is not the record's."""
+    """Return which prior was used, if it is not the record's."""
     return [] if reader is None else [("Prior", f"yours, in place of the record's: {', '.join(f'{a:g}' for a in reader.concentration)}")]
 
 
@@ -145,7 +145,7 @@ def _noise_lines(found: "Release") -> Lines:
 
 
 def _period_lines(found: "Release") -> Lines:
-    """Which periods were read, who says so, and what someone has left who is there for several."""
+    """Return which periods were read, who says so, and what someone has left who is there for several."""
     guarantee = found.guarantee
     if guarantee.period is None:
         return []
@@ -186,7 +186,7 @@ def _public(found: "Release") -> str:
 
 
 def _size_line(found: "Release", figures: CellFigures, mass: float) -> Lines:
-    """How many records there may be, if that is private."""
+    """Return how many records there may be, if that is private."""
     if figures.size is None:
         return []
     mean, low, high = figures.size

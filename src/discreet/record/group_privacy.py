@@ -11,7 +11,7 @@ _ROUNDED_UP = Context(prec=12, rounding=ROUND_CEILING)
 
 
 def steps_between(own: Relation, unit: str, aim: Relation, aim_unit: str) -> int | None:
-    """How many steps of a promise, about its own neighbours and unit, one step of what is to be protected takes at most.
+    """Return how many steps of a promise, about its own neighbours and unit, one step of what is to be protected takes at most.
 
     None if no number of them is enough. One record more or less can change the answer that its person counts for, or the group, which
     removes one person's answer and adds another. A record that is replaced within its group replaces its person's answer within the

@@ -85,7 +85,7 @@ class Guarantee:
 
     @property
     def hides_presence(self) -> bool:
-        """Whether it is hidden that someone is among the data, and not only what they say."""
+        """Return whether it is hidden that someone is among the data, and not only what they say."""
         return self.neighbours == Relation.ADD_REMOVE_ONE
 
 

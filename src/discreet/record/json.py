@@ -209,7 +209,7 @@ def read(text: str | bytes) -> dict[str, Any]:
 
 
 def is_table(body: Mapping[str, Any]) -> bool:
-    """Whether a record is that of a table, by its version; with words, by whether it has groups."""
+    """Return whether a record is that of a table, by its version; with words, by whether it has groups."""
     return body["version"] == TABLE or (body["version"] >= _WITH_WORDS and "groups" in body)
 
 

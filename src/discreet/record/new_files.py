@@ -49,7 +49,7 @@ def _write(path: Path, write: Callable[[BinaryIO], object], mode: int | None = N
 
 
 def is_moved(partial: Path, place: Path) -> bool:
-    """Whether the file is in its place now; never on top of another, which a link makes sure of and a rename does not."""
+    """Return whether the file is in its place now; never on top of another, which a link makes sure of and a rename does not."""
     try:
         os.link(partial, place)
     except FileExistsError:

@@ -130,7 +130,9 @@ def _label_columns(groups: Groups, arrays: list[tuple[str, pa.Array]], categorie
 
 
 def _step(labels: list[_Labels]) -> int:
-    """How many rows are looked at together; whole groups if one fits, so that a row group of the file has all cells of its groups."""
+    """Return how many rows are looked at together; whole groups if one fits, so that a row group of the file has all cells of its
+    groups.
+    """
     return _rows_together([column.values for column in labels], len(labels[-1].values))
 
 
@@ -250,17 +252,17 @@ class CellsFile:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """Return how many groups there are."""
         return prod(column.count for column in self.columns)
 
     @property
     def rows(self) -> int:
-        """How many cells there are."""
+        """Return how many cells there are."""
         return self.groups * len(self.categories)
 
     @property
     def sizes_public(self) -> bool:
-        """Whether the size of every group is public: it is then the total of its counts, raw and reported."""
+        """Return whether the size of every group is public: it is then the total of its counts, raw and reported."""
         return bool(self.body["n"] == _SIZES)
 
     @property
@@ -287,7 +289,7 @@ class CellsFile:
         return _encoded(self.categories)[1]
 
     def rows_of(self, batch: pa.RecordBatch, most: int) -> int:
-        """How many of its rows to look at together: those of one or more groups, up to `most` if that is enough for one."""
+        """Return how many of its rows to look at together: those of one or more groups, up to `most` if that is enough for one."""
         k, labels = len(self.categories), [batch.column(column.name) for column in self.columns]
         if k * max(map(_widest, labels)) > _GROUP_TEXT:
             raise InvalidInputError("the labels of a group are too long to be read: they are beyond those of any table")

@@ -110,7 +110,7 @@ class Release(Generic[Drawn]):
 
     @property
     def promise(self) -> str:
-        """What is promised, in words, and by whom if discreet did not draw it."""
+        """Return what is promised, in words, and by whom if discreet did not draw it."""
         publisher = self.mechanism._publisher
         if publisher is None:
             return str(self.guarantee)
@@ -242,7 +242,9 @@ class Release(Generic[Drawn]):
         return _read_release(read_parquet(path))
 
     def _reports_raw(self) -> bool:
-        """Whether the counts are those that the mechanism reports for the raw outcome; a report that is a search is not made again."""
+        """Return whether the counts are those that the mechanism reports for the raw outcome; a report that is a search is not
+        made again.
+        """
         report, most = self.mechanism.report, inf if self.n is None else self.n
         if not self.by.columns and (len(self.counts) != self.mechanism.k or any(not 0 <= c <= most for c in self.counts)):
             raise InvalidInputError("counts must have one entry for each category, each at least 0 and at most n")
@@ -318,7 +320,7 @@ class Release(Generic[Drawn]):
 
 
 def is_table(release: Release) -> "TypeIs[Release[Counts]]":
-    """Whether a release is of a table, and its outcome an array."""
+    """Return whether a release is of a table, and its outcome an array."""
     return bool(release.by.columns)
 
 

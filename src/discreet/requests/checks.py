@@ -60,7 +60,7 @@ class TableCheck:
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether the column holds numbers, and no bands of them are declared."""
+        """Return whether the column holds numbers, and no bands of them are declared."""
         return self.hint == _IS_NUMBERS
 
     def _place(self, column: str, kind: str) -> str:
@@ -82,7 +82,7 @@ class DataCheck:
 
     @property
     def would_be_refused(self) -> bool:
-        """Whether a release would be refused as the data are."""
+        """Return whether a release would be refused as the data are."""
         return any(table.refusal is not None for table in self.tables)
 
     @property
@@ -164,7 +164,7 @@ def _codes(tally: Tallied) -> Counts:
 
 
 def _is_homeless(tally: Tallied) -> bool:
-    """Whether answers or groups have no place, and nothing is in the way before that."""
+    """Return whether answers or groups have no place, and nothing is in the way before that."""
     declared, takes = tally.question.declared, tally.question.takes
     if tally.tally.bad_weights or tally.tally.nameless:
         return False

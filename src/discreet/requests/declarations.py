@@ -58,7 +58,7 @@ def _lines(text: str, option: str, file: str) -> list[str]:
 
 
 def _is_private(path: Path, file: str) -> bool:
-    """Whether this is a file that is counted, also behind a link, a pattern or standard input."""
+    """Return whether this is a file that is counted, also behind a link, a pattern or standard input."""
     try:
         found = path.expanduser()
         if file == STANDARD_INPUT:

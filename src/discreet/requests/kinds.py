@@ -243,7 +243,7 @@ def public_words(name: str) -> Kind:
 
 
 def _is_label(value: Any) -> bool:
-    """Whether a value of TOML may be a label."""
+    """Return whether a value of TOML may be a label."""
     return isinstance(value, (str, int))
 
 

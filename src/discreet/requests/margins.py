@@ -56,7 +56,7 @@ class Margins:
 
     @property
     def given_weights(self) -> "Floats | None":
-        """How much each group counts, in the order of the groups; None for its share of the population, which has a posterior.
+        """Return how much each group counts, in the order of the groups; None for its share of the population, which has a posterior.
 
         Raises InvalidInputError where the record does not say it.
         """

@@ -68,7 +68,7 @@ def parse_share(text: str, option: str) -> Fraction:
 
 
 def parse_mass(text: str) -> float:
-    """How much probability an interval holds."""
+    """Return how much probability an interval holds."""
     from discreet.validation import shown
 
     try:

@@ -46,7 +46,7 @@ def _records(text: str, reading: FieldContext) -> int:
 
 
 def _groups(text: str, reading: FieldContext) -> int:
-    """How many groups there are: as typed, or as many as are declared as for a release."""
+    """Return how many groups there are: as typed, or as many as are declared as for a release."""
     declared = GROUPS_KIND.parse(text.splitlines(), reading) if "=" in text else None
     value = parse_whole(text, reading.name) if declared is None else len(declared)
     if not 1 <= value <= _MOST_PLANNED_GROUPS:
@@ -250,7 +250,7 @@ class PlanQuestion(Request):
 
     @property
     def halved(self) -> bool:
-        """Whether one group is planned with half of ε: the noise of a table whose total alone is public (docs/howto/planning.md)."""
+        """Return whether one group is planned with half of ε: the noise of a table whose total alone is public (docs/howto/planning.md)."""
         return self.groups is not None and self.public == "total"
 
     @property
@@ -272,12 +272,12 @@ class PlanQuestion(Request):
 
     @property
     def has_noise(self) -> bool:
-        """Whether its noise does not depend on the data: widths and losses take next to no time then."""
+        """Return whether its noise does not depend on the data: widths and losses take next to no time then."""
         return not self.mechanism.startswith("Calibrated(") and self.planned_mechanism().noise is not None
 
     @property
     def groups_shown(self) -> int | None:
-        """How many groups an example has."""
+        """Return how many groups an example has."""
         return None if self.groups is None else min(self.groups, _GROUPS_SHOWN)
 
     def whole_mechanism(self) -> Mechanism:
@@ -295,7 +295,7 @@ class PlanQuestion(Request):
 
     @property
     def together(self) -> dict[str, Any]:
-        """How many groups are read together, and how alike they are guessed to be; nothing where each is read by itself."""
+        """Return how many groups are read together, and how alike they are guessed to be; nothing where each is read by itself."""
         return {"pooled": self.groups, "expect_strength": self.expect_strength} if self.pooled else {}
 
     def asks(self, **goal: Any) -> PlanRequest:
@@ -311,7 +311,7 @@ class PlanQuestion(Request):
 
 
 def _goal(text: str, reading: FieldContext) -> Fraction:
-    """How wide intervals may be: in points or, where that is asked, as a multiple of their width without privacy."""
+    """Return how wide intervals may be: in points or, where that is asked, as a multiple of their width without privacy."""
     if reading.other("kind") == "price":
         price = parse_number(text, "how many times as wide")
         if not 1 < price <= _MOST_TIMES:

@@ -24,7 +24,7 @@ def read_record(path: str) -> "Release":
 
 
 def is_same_file(path: Path, other: str) -> bool:
-    """Whether two names are of one file, also by way of links, and also where there is none yet."""
+    """Return whether two names are of one file, also by way of links, and also where there is none yet."""
     try:
         there = Path(other).expanduser()
         return path.samefile(there) if path.exists() else path.resolve() == there.resolve()

@@ -594,12 +594,12 @@ class ReleaseDelivery(ReleaseRequest):
 
     @property
     def is_printed(self) -> bool:
-        """Whether the record goes to standard output."""
+        """Return whether the record goes to standard output."""
         return not self.quiet and (self.as_json or self.output is None)
 
     @property
     def is_parquet(self) -> bool:
-        """Whether the record is written as Parquet."""
+        """Return whether the record is written as Parquet."""
         return self.output is not None and self.output.suffix.lower() == ".parquet"
 
 

@@ -20,7 +20,7 @@ class TablePlan:
 
     @property
     def price(self) -> float:
-        """How many times as wide the intervals are as without privacy."""
+        """Return how many times as wide the intervals are as without privacy."""
         return self.width / self.plain
 
 

@@ -68,7 +68,7 @@ class Keys:
         return code
 
     def redeem(self, code: str) -> bool:
-        """Whether a code is worth the token. It is worth nothing afterwards."""
+        """Return whether a code is worth the token. It is worth nothing afterwards."""
         return self._codes.pop(code, 0.0) > self._clock()
 
     def proof(self, challenge: bytes) -> str:

@@ -73,7 +73,7 @@ class Uploads:
         return self._contents[key]
 
     def knows(self, content: str) -> bool:
-        """Whether a file with this word was sent to this process."""
+        """Return whether a file with this word was sent to this process."""
         return content in self._by_digest.values()
 
     def remove(self, key: str) -> None:

@@ -115,11 +115,11 @@ class PooledCells:
 
     @cached_property
     def _log_sizes(self) -> Floats | None:
-        """What is believed about all totals."""
+        """Return what is believed about all totals."""
         return None if self.size_prior is None or self.sizes is not None else self.size_prior(self._totals[0])
 
     def at(self, alpha: Floats) -> "GivenShares":
-        """What is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
+        """Return what is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
         total = alpha @ self.possible.T
         kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
         tilt = np.log((total + self._centres) / (self._centres + 1.0))
@@ -127,7 +127,9 @@ class PooledCells:
         return self._given(alpha, _risen(alpha, self._points[0]), of_total, tilt)
 
     def with_shares(self, shares: Floats) -> "GivenShares":
-        """What is known given the shares themselves, which all groups have alike and in which all categories can occur: a row for each."""
+        """Return what is known given the shares themselves, which all groups have alike and in which all categories can occur: a row for
+        each.
+        """
         (x, _), (n, _) = self._points, self._totals
         tilt = np.broadcast_to(-np.log(self._centres + 1.0), (len(shares), len(self)))
         of_total = np.broadcast_to(-gammaln(n + 1.0), (len(shares), 1, len(n))), np.zeros(len(self), dtype=np.int64)
@@ -188,7 +190,7 @@ class GivenShares:
         return np.asarray((convolved(held, rest) * self.of_total).sum(axis=1))
 
     def _completed(self, held: Floats, rest: Floats) -> Floats:
-        """For each sum of some cells the weight that all others complete it to the public size."""
+        """Return for each sum of some cells the weight that all others complete it to the public size."""
         assert self.cells.sizes is not None  # noqa: S101
         at = (self.cells.sizes - self.cells.low.sum(axis=1))[:, None] - np.arange(held.shape[1])
         inside = (at >= 0) & (at < rest.shape[1])
@@ -286,7 +288,9 @@ def drawn(weight: Floats, rng: np.random.Generator) -> Counts:
 
 
 def _reach(noise: CellNoise, depth: float, sign: int) -> int:
-    """How far from a noisy count its likelihood is within `depth` of the largest, on one side; that of noise falls on either side."""
+    """Return how far from a noisy count its likelihood is within `depth` of the largest, on one side; that of noise falls on
+    either side.
+    """
     floor = float(noise.log_factor(np.zeros(1))[0]) - depth
     found = last_inside(lambda d: noise.log_factor(sign * d.astype(np.float64)) >= floor, np.zeros(1, np.int64), np.array([_NO_COUNT]))
     return int(found[0])

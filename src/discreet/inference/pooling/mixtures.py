@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 def each_of(work: Callable[[Piece], Result], pieces: list[Piece], size: int) -> list[Result]:
-    """What `work` gives for pieces of this size, two at a time if they are large."""
+    """Return what `work` gives for pieces of this size, two at a time if they are large."""
     if size < _WORTH_A_THREAD or len(pieces) < 2:
         return [work(piece) for piece in pieces]
     with ThreadPoolExecutor(2) as pool:
@@ -125,7 +125,7 @@ class CommonLaw:
 
 
 def _evaluated(law: GivenShares, category: int, tail: float) -> tuple[Callable[..., tuple[Floats, Floats]], Floats]:
-    """What a search for quantiles looks at, and how far off it may be, given the common law."""
+    """Return what a search for quantiles looks at, and how far off it may be, given the common law."""
     if law.cells.sizes is not None:
         return law.lines([category]).evaluate(tail, precision(tail)), np.zeros(len(law.cells))
     sums = PlaneSums(law.planes([category]))

@@ -66,7 +66,7 @@ class PooledTable(TablePosterior):
 
     @property
     def tied(self) -> bool:
-        """Whether what is known about one group depends on the others: it does."""
+        """Return whether what is known about one group depends on the others: it does."""
         return True
 
     @property
@@ -86,7 +86,7 @@ class PooledTable(TablePosterior):
 
     @cached_property
     def _likelihoods(self) -> PooledCells:
-        """What the noise says about the counts of these groups."""
+        """Return what the noise says about the counts of these groups."""
         chosen = self._informed
         if not chosen.size:
             raise InvalidInputError("pooling needs a group in which two or more categories can occur")
@@ -128,7 +128,7 @@ class PooledTable(TablePosterior):
 
     @property
     def effective_draws(self) -> float | None:
-        """How many independent draws of mean and strength all rests on; None for two categories, where it is a quadrature."""
+        """Return how many independent draws of mean and strength all rests on; None for two categories, where it is a quadrature."""
         return None if self._nodes.effective is None else min(self._nodes.effective, float(_RESAMPLED))
 
     @property

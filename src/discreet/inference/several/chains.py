@@ -48,7 +48,7 @@ class CombinedDraws(NoiseAware):
 
     @property
     def chains(self) -> int:
-        """How many independent chains there are."""
+        """Return how many independent chains there are."""
         return len(self.states)
 
     @cached_property
@@ -106,7 +106,7 @@ def drawn_posterior(
 
 
 def _settled(a: Floats) -> bool:
-    """Whether chains move through all of the posterior, judged by the means given each state, by chain, draw and category."""
+    """Return whether chains move through all of the posterior, judged by the means given each state, by chain, draw and category."""
     means = a / a.sum(axis=2, keepdims=True)
     spread = np.maximum(means.reshape(-1, means.shape[2]).var(axis=0), 1e-300)
     tied = means.mean(axis=1).var(axis=0) / spread
@@ -127,7 +127,7 @@ class _ChainPart:
     """About how far its counts can be from their means."""
 
     def log_change(self, x: Counts, step: Counts, categories: NDArray[np.int64]) -> Floats:
-        """By how much ln P(z_i | x_i)/x_i! of some categories' counts, whose axis is the last, changes with a step; -inf below 0."""
+        """Return by how much ln P(z_i | x_i)/x_i! of some categories' counts, whose axis is the last, changes with a step; -inf below 0."""
         noisy = np.concatenate([self.raw, np.zeros(1, dtype=np.int64)])[np.minimum(categories, self.noise.cells)]
         before, after = (self.noise.log_factor((noisy - counts).astype(np.float64)) for counts in (x, x + step))
         own = np.where(categories < self.noise.cells, after - before, 0.0)

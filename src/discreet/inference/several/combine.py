@@ -182,7 +182,7 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
 
 
 def drawn_alike(one: Release, other: Release) -> bool:
-    """Whether two records may be copies of one draw. They need not: two draws have the same outcome now and then."""
+    """Return whether two records may be copies of one draw. They need not: two draws have the same outcome now and then."""
     return one.mechanism == other.mechanism and np.array_equal(one.raw, other.raw)
 
 

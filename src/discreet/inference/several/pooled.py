@@ -239,7 +239,7 @@ def _log_sums(grid: "_Grid", first: _Cloud, second: _Cloud, log_prior: Floats) -
 
 
 def _blocks(grid: "_Grid", first: _Cloud, second: _Cloud, log_prior: Floats) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """For some pairs at a time the places of their sums and the logarithms of their weights."""
+    """Yield for some pairs at a time the places of their sums and the logarithms of their weights."""
     rows = max(1, max(_PAIRS_HELD, grid.size) // len(second.points))
     mine, theirs = grid.index(first.points - grid.lows[0]), grid.index(second.points - grid.lows[1])
     for start in range(0, len(mine), rows):

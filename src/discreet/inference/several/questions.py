@@ -250,7 +250,7 @@ class SharedTable(TablePosterior):
 
     @property
     def tied(self) -> bool:
-        """Whether a public total ties the groups, of which only the table that is read alone knows how."""
+        """Return whether a public total ties the groups, of which only the table that is read alone knows how."""
         return self.shared.total is not None
 
     @property

@@ -83,7 +83,7 @@ class LatentTable(FieldsAlone):
 
     @property
     def independent(self) -> bool:
-        """Whether what is known about one group says nothing about another."""
+        """Return whether what is known about one group says nothing about another."""
         return self.tie is None
 
     def _sizes(self, tied: TiedSizes, size: int, rng: np.random.Generator, chosen: Sequence[int]) -> dict[int, Counts]:

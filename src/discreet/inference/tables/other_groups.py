@@ -75,7 +75,7 @@ class TiedSizes:
         return float(np.exp(self.law.log_outside))
 
     def priors(self) -> list[SizePrior]:
-        """For each group, what the total and all other groups say about its size."""
+        """Return, for each group, what the total and all other groups say about its size."""
         each = zip(self.groups, self.segment.windows, self.segment.completions, strict=True)
         return [_prior(group, run.low, completion, self.rate, self.law.omitted) for group, run, completion in each]
 
@@ -84,7 +84,9 @@ class TiedSizes:
         return min(1.0, (self.outside + dropped) / max(chance, np.finfo(np.float64).tiny))
 
     def without(self, group: int, others: Collection[int]) -> Iterator[tuple[int, Run, float]]:
-        """For each of these other groups, the law under the tilt of the total of all groups but these two; and what was dropped from it."""
+        """Yield, for each of these other groups, the law under the tilt of the total of all groups but these two; and what was dropped from
+        it.
+        """
         left, nothing = [i for i in range(len(self.groups)) if i != group], Run(0, np.ones(1))
         if len(others) > 1:
             found = sum_of([self.segment.windows[i] for i in left], FLOOR)

@@ -198,7 +198,7 @@ class TableSummaries:
         return np.take_along_axis(raw.to_numpy().reshape(-1, k), np.argsort(place.reshape(-1, k), axis=1), axis=1)
 
     def _known(self, groups: list[pa.Array], shape: tuple[int, int]) -> tuple[Mask, Floats]:
-        """Which categories can occur in which group, and the prior parameters: of all groups, or a row for each."""
+        """Return which categories can occur in which group, and the prior parameters: of all groups, or a row for each."""
         possible, a = np.ones(shape, dtype=np.bool_), self.prior.concentration
         if not (self.impossible or self.priors):
             return possible, a

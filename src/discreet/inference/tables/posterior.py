@@ -131,7 +131,7 @@ class ReleasedTable(TablePosterior):
 
     @cached_property
     def tied(self) -> bool:
-        """Whether a public total ties the sizes of the groups."""
+        """Return whether a public total ties the sizes of the groups."""
         space = self.mechanism._table
         return space.n is not None and space.sizes is None and int(self._possible.any(axis=1).sum()) > 1
 
@@ -295,7 +295,7 @@ class ReleasedTable(TablePosterior):
 
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
-        """For every group that may have records, what a public total and the other groups say about its size."""
+        """Return, for every group that may have records, what a public total and the other groups say about its size."""
         return dict(zip(self._held, self._tied.priors(), strict=True))
 
     @cached_property

@@ -187,14 +187,14 @@ def check_total(groups: int, categories: int, noise: Kernel, total: int) -> None
 
 
 def _check_wide(table: Table, most: int = limits.COUNT) -> bool:
-    """Whether the noise is so wide that groups are gone through one at a time. Groups that are too many for that are refused."""
+    """Return whether the noise is so wide that groups are gone through one at a time. Groups that are too many for that are refused."""
     categories = int(table.possible.sum(axis=1).max(initial=0))
     check_summaries(len(table), categories, table.cells.noise, most)
     return pairs_in_a_group(categories, table.cells.noise, most) > limits.PLANE_PAIRS
 
 
 def _are_few(table: Table, most: int = limits.COUNT) -> bool:
-    """Whether there is time to look at all groups one at a time."""
+    """Return whether there is time to look at all groups one at a time."""
     return len(table) * _work(table.possible.shape[1], table.cells.noise, most) <= limits.SUMMARY_WORK
 
 

@@ -61,7 +61,7 @@ class CountSum(OverGroups):
 
     @property
     def _many(self) -> bool:
-        """Whether there are too many groups for the law of their sum, so that moments are added up instead."""
+        """Return whether there are too many groups for the law of their sum, so that moments are added up instead."""
         return len(self.positions) > limits.GROUPS_ADDED or (self.table.tie is not None and len(self.table.held) > limits.GROUPS_CONVOLVED)
 
     def interval(self, mass: float = 0.95) -> Counts:
@@ -70,7 +70,7 @@ class CountSum(OverGroups):
 
     @property
     def is_exact(self) -> bool:
-        """Whether all of these are computed; otherwise they come from draws, and `standard_error` says how far off they may be."""
+        """Return whether all of these are computed; otherwise they come from draws, and `standard_error` says how far off they may be."""
         return all(self._exact(i) is not None for i in range(len(self.categories)))
 
     def standard_error(self) -> Floats:

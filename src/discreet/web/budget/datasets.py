@@ -76,7 +76,9 @@ def _row(statement: Statement, chosen: bool) -> Html:
 
 
 def used_share(statement: Statement) -> Fraction:
-    """How much of a budget is used: of its ε or of its δ, whichever is nearer its end; with a filter, by whichever rule allows more."""
+    """Return how much of a budget is used: of its ε or of its δ, whichever is nearer its end; with a filter, by whichever rule
+    allows more.
+    """
     budget, spent = statement.budget, statement.spent
     by_sum = spent.epsilon / budget.total.epsilon
     if budget.filter is not None and statement.divergence is not None:

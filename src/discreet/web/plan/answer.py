@@ -25,7 +25,7 @@ _SUSPICIONS = 0.5, 0.1, 0.01
 
 
 def is_quick(question: PlanQuestion) -> bool:
-    """Whether the answer comes while someone moves a slider, by public numbers."""
+    """Return whether the answer comes while someone moves a slider, by public numbers."""
     if question.pooled:
         return False
     with field("mechanism"):

@@ -24,7 +24,7 @@ _TABLE_CATEGORIES, _TABLE_SIGNAL = 4, 20.0
 
 
 def is_quick_example(question: PlanQuestion) -> bool:
-    """Whether the example comes while someone moves a slider, by public numbers."""
+    """Return whether the example comes while someone moves a slider, by public numbers."""
     return _work(question) <= _QUICK_EXAMPLE_WORK
 
 
