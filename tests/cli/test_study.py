@@ -69,10 +69,13 @@ def test_a_dry_run_says_what_will_be_public_and_spends_nothing(folder: Path) -> 
         "18-34, 35-54, 55+",
         "0 to under 1",
         "Health survey 2026",
-        "ε = 1 to 'survey'",
+        "ε = 1 to 'survey', which has ε = 1 left",
     ):
-        assert word in found.stdout
+        assert word in " ".join(found.stdout.split())
     assert sorted(folder.iterdir()) == before
+    (folder / "study.toml").write_text(STUDY.replace('public = "total"', 'public = "sizes"'))
+    refused = invoke("release", folder / "study.toml", "--ledger", folder / "ledger.db", "--dry-run")
+    assert_refused(refused, 'release with study.public = "total", or charge a dataset that was created with --public sizes --by age (')
     assert not Ledger(folder / "ledger.db").history("survey")
 
 

@@ -82,13 +82,15 @@ def release(asked: StudyReleaseRequest) -> None:
     """
     from discreet.ledger.ledger import Ledger
     from discreet.requests.study import MANIFEST
-    from discreet.requests.study_release import ready_tables
+    from discreet.requests.study_release import check_chargeable, ready_tables
     from discreet.requests.study_release import release as released
 
     study, output, corrections = asked.loaded(), asked.output, asked.corrections
     book = None if asked.ledger is None else Ledger(asked.ledger)
     with scratch.removed_on_termination():
         if asked.dry_run:
+            if book is not None:
+                check_chargeable(study, book)
             _tell_public(study, ready_tables(study, None, corrections), book)
             _tell_absent(asked, study)
             return
@@ -127,7 +129,9 @@ def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledge
 
     charge = None
     if ledger is not None and study.dataset is not None:
-        charge = f"{charge_of(ledger, study.dataset, ready.values())} to {study.dataset!r}, noted as “{note_of_study(study)}”"
+        left = ledger.remaining(study.dataset, study.period)
+        charge = f"{charge_of(ledger, study.dataset, ready.values())} to {study.dataset!r}, which has {left} left"
+        charge += f", noted as “{note_of_study(study)}”"
     print_dry_run({name: stand_in(one) for name, one in ready.items()}, charge)
 
 

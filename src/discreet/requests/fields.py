@@ -302,6 +302,8 @@ def _typed(one: Field, typed: Mapping[str, Any]) -> Any:
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
 """An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
+_LEDGERS_OWN = re.compile(r"(created with --[^(;]*)")
+"""How a dataset of a ledger is created, which no study's file says."""
 _ARGUMENT = re.compile(r"(?<!['\"\w.-])(?:([a-z_]+)=(?:\.\.\.)?(?=[\s,;:?]|$)|([a-z]+(?:_[a-z]+)+)\b)")
 """An argument of Python in a message: a name with =, or one that is no word of English."""
 _SUBJECT = re.compile(r"([a-z_]+)(?= must | is )")
@@ -331,7 +333,8 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
     if place == "shell":
         first = _SUBJECT.match(in_shell)
         return f"--{first[1].replace('_', '-')}{in_shell[first.end() :]}" if first and first[1].replace("_", "-") in fields else in_shell
-    return _OPTION.sub(called, in_shell)
+    parts = _LEDGERS_OWN.split(in_shell) if place == "study" else [in_shell]
+    return "".join(part if _LEDGERS_OWN.match(part) else _OPTION.sub(called, part) for part in parts)
 
 
 def untouched(question: type[Request]) -> dict[str, str]:

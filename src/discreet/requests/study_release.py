@@ -73,7 +73,7 @@ def release(
         return read_folder(place)
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     if book is not None:
-        _check_chargeable(study, book)
+        check_chargeable(study, book)
     with _working(place) as working:
         if not (working / f"{MANIFEST}.json").is_file():
             kept = _kept_key(study, book, working)
@@ -167,7 +167,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 # --- charge and draw --------------------------------------------------------------------------------------------------
 
 
-def _check_chargeable(study: Study, ledger: Ledger) -> None:
+def check_chargeable(study: Study, ledger: Ledger) -> None:
     """Refuse what the budget allows at no ε before the data are counted."""
     if study.dataset is None:
         raise InvalidInputError('the study has no dataset, so that no budget can be charged: name one, as in dataset = "survey"')
