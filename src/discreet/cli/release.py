@@ -74,7 +74,7 @@ def _check_places(asked: ReleaseDelivery) -> None:
 
 
 def _released(asked: ReleaseDelivery, ready: "Prepared") -> "Release":
-    """One draw, charged first if there is a ledger, and asked for before that if something speaks against it."""
+    """Draw once. Charge the ledger before that, and ask before either if something speaks against it."""
     from discreet.ledger.ledger import Ledger
 
     book = None if asked.ledger is None else Ledger(asked.ledger)

@@ -142,7 +142,7 @@ def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet 
 
 
 def _check(found: "Release", record: str) -> str:
-    """How to have the promise checked, as something to type."""
+    """Return the command that checks the promise."""
     from discreet.inference.capabilities import capabilities
 
     if found.mechanism._publisher is not None:
@@ -175,7 +175,7 @@ def compared_with(
 
 
 def _told(contrasts: "Iterator[tuple[Hashable, Contrast]]", total: int, tell: "Callable[[int, int, str], None] | None") -> Iterator[Any]:
-    """The same contrasts, with a word to the progress bar before each."""
+    """Yield the contrasts, and tell the progress bar before each."""
     for done, one in enumerate(contrasts):
         if tell is not None:
             tell(done, total, "comparing groups")

@@ -1,1 +1,1 @@
-"""From tables and files to private counts."""
+"""Counting: makes private counts of tables and files."""

@@ -87,7 +87,7 @@ class Declared:
         return codes
 
     def corrected(self, corrections: Mapping[str, Hashable]) -> "Declared":
-        """The same with those of a curator's corrections whose label is declared here; a spelling that is declared is left as it is."""
+        """Return these categories with a curator's corrections whose label is declared here; a declared spelling is left as it is."""
         pairs = [(spelling, self.index(label)) for spelling, label in corrections.items()]
         found = tuple((spelling, code) for spelling, code in pairs if code is not None and not self._alike(spelling) & self._known)
         codes: dict[str, int] = {}
@@ -97,7 +97,7 @@ class Declared:
 
     @cached_property
     def _known(self) -> set[str]:
-        """All spellings of the labels and of their aliases."""
+        """Return all spellings of the labels and of their aliases."""
         return {alike for label in (*self.labels, *(alias for alias, _ in self.aliases)) for alike in self._alike(label)}
 
     def contradicts(self, spelling: str, label: Hashable) -> bool:

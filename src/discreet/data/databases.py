@@ -316,7 +316,7 @@ def arrow_list(texts: list[str], codes: list[int]) -> "pa.Table":
 
 
 def listed(table: "Table", texts: list[str], codes: list[int]) -> "Table":
-    """The same where a table of Ibis is. On a PostgreSQL server it is part of the question, since a reader may not write one there."""
+    """Return texts and codes as a table where a table of Ibis is; part of the question on PostgreSQL, where a reader may not write."""
     import ibis
 
     backend: Any = table.get_backend()

@@ -26,7 +26,7 @@ class MadeLabels(tuple[str, ...]):
     made_of: ClassVar[str]
     """The values that the column must hold, in the words of a message."""
     outside: ClassVar[str]
-    """Which values have no label, in the words of a message."""
+    """The values that have no label, in the words of a message."""
     missing_in_shell: ClassVar[str] = "or CATEGORY behind the rule"
     """How a shell gives missing values a label."""
 

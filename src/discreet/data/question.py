@@ -220,13 +220,13 @@ class CountingQuestion:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns that are read."""
+        """The columns that are read."""
         others = (name for name in (self.privacy_id, self.weight) if name is not None)
         return (*(name for name, _ in self.coded), *others)
 
     @property
     def rule(self) -> CountingRule:
-        """The same as a record says it."""
+        """The question as a record says it."""
         labels, taken = self.declared.labels, {option: None if i is None else self.declared.labels[i] for option, i in self.takes.items()}
         homes = ((column, column.home) for column in self.grouping.columns)
         return CountingRule(
@@ -255,7 +255,7 @@ class CountingQuestion:
         return table
 
     def corrected(self, corrections: Corrections) -> "CountingQuestion":
-        """The same with a curator's corrections: for a column, spellings and the category or group that each stands for."""
+        """Return the question with a curator's corrections: for a column, spellings and the category or group that each stands for."""
         columns = (replace(one, declared=one.declared.corrected(corrections.get(one.name, {}))) for one in self.grouping.columns)
         declared = self.declared.corrected(corrections.get(self.column, {}))
         return replace(self, declared=declared, grouping=replace(self.grouping, columns=tuple(columns)), may_correct=True)

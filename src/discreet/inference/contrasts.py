@@ -292,7 +292,7 @@ def raw_moments(moment: Callable[[int], float], least: float) -> tuple[float, fl
 
 
 def _difference_moments(law: JointLaw) -> tuple[float, float]:
-    """From both means and from products of the distances from them, which are small where the law is narrow."""
+    """Compute mean and deviation of a difference from both means and products of distances from them, small where the law is narrow."""
     theta = expit(law.first.nodes), expit(law.second.nodes)
     means = law.mean(first=theta[0]), law.mean(second=theta[1])
     away = theta[0] - means[0], theta[1] - means[1]

@@ -278,7 +278,7 @@ class NoiseAware(Posterior):
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def contrast(self, first: Any, second: Any) -> Contrast:
-        """How the probabilities of two categories differ: difference, ratio and odds ratio, exactly.
+        """Compare the probabilities of two categories by difference, ratio and odds ratio, exactly.
 
         Args:
             first: The label of a category, or a list of labels: the probability is then that of any of them.

@@ -136,7 +136,7 @@ class Posterior(FieldsAlone, Reading):
         return xarray.Dataset(data, places, attrs={"inference_library": "discreet"} | public)
 
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
-        """The same draws as what the installed ArviZ takes: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
+        """Return draws as the installed ArviZ takes them: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         return arviz_of(self.to_xarray(draws, chains, rng))
 
 

@@ -212,7 +212,7 @@ class Quantity(FieldsAlone):
         return lambda q: curve(np.clip(logit(np.clip(q, _OUTSIDE_TABLE, 1.0 - _OUTSIDE_TABLE)), *ends))
 
     def to_scipy(self) -> Any:
-        """The same distribution with the methods of a frozen `scipy.stats` one."""
+        """Return the distribution with the methods of a frozen `scipy.stats` one."""
         from discreet.betas.scipy_bridge import ScipyLaw  # SciPy's statistics are slow to load
 
         return ScipyLaw(self, self.name, self.support)()

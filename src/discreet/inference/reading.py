@@ -99,7 +99,7 @@ class Reading(ABC):
         return self._distribution(self._chosen(category))
 
     def merged(self, sets: Mapping[Any, Iterable[Any]]) -> "Reading":
-        """The same of coarser categories: the number of each set is that of any category in it.
+        """Return the reading of coarser categories: the number of each set is that of any category in it.
 
         Args:
             sets: For every new category its label and the labels of the categories that it is made of, such as
@@ -112,7 +112,7 @@ class Reading(ABC):
         return self._by_sets(tuple(sets), chosen, methodcaller("merged", {label: list(each) for label, each in sets.items()}))
 
     def cumulative(self) -> "Reading":
-        """For ordered answers the same of each category or an earlier one: `up to former`.
+        """Return, for ordered answers, the reading of each category or an earlier one: `up to former`.
 
         The order is that of `categories`. The last category is left out: all answers are up to it.
         """
@@ -121,7 +121,7 @@ class Reading(ABC):
         return self._by_sets(labels, sets, methodcaller("cumulative"))
 
     def _by_sets(self, labels: tuple[Hashable, ...], sets: tuple[tuple[int, ...], ...], _: Callable[[Any], Any]) -> "Reading":
-        """The same of sets of categories, given by their positions; and the verb that gives those of one group."""
+        """Return the reading of sets of categories, given by their positions, and the verb that gives those of one group."""
         return SetsOfCategories(self, labels, sets)
 
     def _index(self, category: Hashable) -> int:
@@ -188,7 +188,7 @@ class Reading(ABC):
     # --- contrasts ----------------------------------------------------------------------------------------------------
 
     def contrast(self, *compared: Any, **_: Any) -> Any:  # noqa: ARG002 - whatever is compared
-        """How two categories, or sets of them, differ, `contrast("never", "current")`; of groups, how one differs between two of them."""
+        """Compare two categories, or sets of them, `contrast("never", "current")`; of groups, how one differs between two of them."""
         raise RefusedError("contrasts are asked of a posterior itself, which compares probabilities that do not overlap")
 
     def contrasts(self, *, reference: Hashable = None, mass: float = 0.95, library: "Library" = "pandas") -> Any:
@@ -306,12 +306,12 @@ class SetsOfCategories(Sets, FieldsAlone, Reading):
         return self.of._distribution(self._inside(chosen))
 
     def cumulative(self) -> Reading:
-        """The same of each set or an earlier one; refused for sets that overlap."""
+        """Return the reading of each set or an earlier one. Sets that overlap are refused."""
         self._inside(range(len(self.sets)))
         return super().cumulative()
 
     def contrast(self, first: Any, second: Any) -> Any:
-        """How two sets that have no category in common differ (`NoiseAware.contrast`)."""
+        """Compare two sets that have no category in common (`NoiseAware.contrast`)."""
         sides = (self._inside(side) for side in self._two(first, second))
         return self.of.contrast(*([self.of.categories[i] for i in side] for side in sides))
 
@@ -323,7 +323,7 @@ class SetsOfCategories(Sets, FieldsAlone, Reading):
 
     @property
     def records(self) -> Reading:
-        """The same of the shares of these very records."""
+        """Return the reading of the shares of these very records."""
         return replace(self, of=self.of.records)
 
     def __repr__(self) -> str:

@@ -209,7 +209,7 @@ class RecordShares(FieldsAlone, Reading):
         return law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
 
     def contrast(self, first: Any, second: Any) -> RecordContrast:
-        """How the shares of two categories, or of two sets of them, differ among these records, exactly.
+        """Compare the shares of two categories, or of two sets of them, among these records, exactly.
 
         Raises:
             InvalidInputError: A label is not one of the categories, or on both sides.

@@ -32,7 +32,7 @@ class Statement:
     spends: int
     """How many there are in all."""
     spent: Loss
-    """By the plain sum."""
+    """The amount spent, by the plain sum."""
     divergence: Fraction | None
     """The sum charged to the filter; None if there is none."""
     latest: tuple[Spend, ...]

@@ -175,7 +175,7 @@ class Comparison:
 
 
 def _plain(row: ComparisonRow) -> dict[str, Any]:
-    """One row's numbers and words by name; None for what could not be computed, and for ε and δ where nothing is promised."""
+    """Return the numbers and words of one row by name; None for what could not be computed, and for ε and δ where nothing is promised."""
     promised = row.guarantee if row.guarantee is not None and row.guarantee.basis != "none" else None
     numbers = {name: getattr(row, name) for name in ("width", "loss", "error", "worst", "quantile", "ratio")}
     return {
@@ -289,7 +289,7 @@ def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) ->
 
 
 def _row(name: str, made: Mechanism, believed: Believed, distance: Distance | None, optimum: float | None) -> ComparisonRow:
-    """All that is known of one mechanism; without a distance, no errors."""
+    """Return all that is known of one mechanism; without a distance, no errors."""
     from discreet.analysis.privacy import privacy_loss
 
     try:

@@ -123,7 +123,7 @@ def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
 
 @lru_cache(maxsize=64)
 def _many_plain_moments(believed: Believed) -> list[tuple[float, float]]:
-    """The same for many different categories: few counts of each stand for all."""
+    """Return the moments for many different categories, of each of which few counts stand for all."""
     n, whole, data = believed.n, float(believed.prior.exact_total), believed.law.exact_total
     found = [_counts(n, Dirichlet([c, data - c]), few=True) for _, c in believed.kinds]
     x, weight = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -149,7 +149,7 @@ def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats, *, exact: bo
 
 
 def _counts(n: int, law: Dirichlet, *, few: bool = False) -> tuple[Floats, Floats]:
-    """All first counts of n records, or nodes that stand for them, and their probabilities."""
+    """Return all first counts of n records, or nodes that stand for them, and their probabilities."""
     x, weight = two_count_datasets(law, n, -1 if few else limits.TABLED_RECORDS, _FEW_COUNTS if few else ())
     kept = weight > (1e-8 if few else 1e-12) * weight.max()
     return x[kept], weight[kept] / weight[kept].sum()
@@ -234,7 +234,7 @@ def _two_categories(believed: Believed) -> "_TwoCategories":
 
 
 class _TwoCategories:
-    """All outcomes of two categories with a public n, or nodes that stand for them, and for each the counts that it may come from."""
+    """The outcomes of two categories with a public n, or nodes that stand for them, and for each the counts that it may come from."""
 
     def __init__(self, believed: Believed) -> None:
         self._n, self._prior = believed.n, Dirichlet(believed.prior.exact)

@@ -34,7 +34,7 @@ class _Components:
     """The components of some mixtures, one mixture after the other."""
 
     row: Counts
-    """Which mixture each belongs to, ascending."""
+    """The mixture that each component belongs to, ascending."""
     weight: Floats
     a: Floats
     b: Floats
@@ -133,7 +133,7 @@ def _small(a: Floats, b: Floats, t: Floats, *, exact: bool) -> tuple[Floats, Flo
 
 
 def _large(a: Floats, b: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """The same where both parameters are large, by the normal distribution."""
+    """Return distribution function and density where both parameters are large, by the normal distribution."""
     standard = _standardised(a, b, t)
     with np.errstate(over="ignore", under="ignore"):
         density = np.exp(-0.5 * standard**2) * np.sqrt((a + b) / (2.0 * np.pi * np.maximum(t * (1.0 - t), 1e-250)))

@@ -69,12 +69,12 @@ class Plan:
 
 _SMALLEST_ERROR_EPSILON, _LARGEST_ERROR_EPSILON = Fraction(1, 2**40), Fraction(1024)
 _ERROR_EPSILON_STEP = 8
-"""From one ε to the next that is tried in search of a bracket: the error is nearly a power of ε over long ranges."""
+"""The factor from one ε to the next that is tried in search of a bracket: the error is nearly a power of ε over long ranges."""
 _DIGITS = 3  # significant digits of the ε that is found
 _DOUBLED_TO, _ERROR_RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _MANY_CATEGORIES = 20
-"""With more, every error is a simulation that takes a while, and the first thousands of records drown in the noise."""
+"""With more categories every error is a simulation that takes a while, and the first thousands of records drown in the noise."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 

@@ -97,7 +97,7 @@ class MarkStyle:
 MECHANISMS: Mapping[str, MarkStyle] = {cls.__name__: MarkStyle(*cls._look) for cls in BUILT_IN} | {
     "Calibrated(HellingerSmooth)": MarkStyle("#a0395b", "*", (0, (5, 1, 1, 1)), "oo"),
 }
-"""By the name of the class, which says how it looks; tests/plotting/test_style.py measures how far apart the colours are."""
+"""The look of every mechanism, by the name of its class; tests/plotting/test_style.py measures how far apart the colours are."""
 
 SERIES: tuple[MarkStyle, ...] = (
     MarkStyle(ESTIMATE, "o", "-"),
@@ -108,7 +108,7 @@ SERIES: tuple[MarkStyle, ...] = (
     MarkStyle("#af9304", "X", (0, (8, 1.5))),
     MarkStyle("#858191", "P", (0, (2, 2))),
 )
-"""For what is not a mechanism: categories, parameters, other libraries; in this order."""
+"""The looks of what is not a mechanism: categories, parameters, other libraries; in this order."""
 
 ON_DARK: Mapping[str, str] = {
     "#1e0096": "#7d8a74",

@@ -269,7 +269,7 @@ def draw_table(release: "Release", figure: "Figure", mass: float, *, variable: s
 
 
 def spelled(part: Hashable) -> tuple[bool, float, str]:
-    """By which a label is sorted: numbers by their size, before text."""
+    """Return the key by which a label is sorted: numbers by their size, before text."""
     number = isinstance(part, (int, float))
     return not number, float(part) if isinstance(part, (int, float)) else 0.0, str(part)
 

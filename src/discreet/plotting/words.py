@@ -62,7 +62,7 @@ def heading(release: "Release", question: str) -> str:
 
 
 def known(release: "Release") -> str:
-    """From whom and under which promise something is known."""
+    """Return from how many people and under which promise something is known."""
     guarantee = release.guarantee
     people = f"Estimated from {'a private number of' if release.n is None else f'{release.n:,}'} {guarantee.unit}s"
     if guarantee.basis == "none":

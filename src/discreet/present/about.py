@@ -28,7 +28,7 @@ def about_lines(found: "Release", hint: str = "") -> Lines:
 
 
 def about_fields(found: "Release") -> dict[str, Any] | None:
-    """The same as `show --json` says it."""
+    """Return the words of a record as `show --json` has them."""
     from discreet.record.json import written_about
 
     return None if found.about is None else written_about(found.about)

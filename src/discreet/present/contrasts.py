@@ -87,7 +87,7 @@ class Compared:
         )
 
     def fields(self) -> dict[str, Any]:
-        """The same as `show --json` says it."""
+        """Return the contrast as `show --json` has it."""
         rows = [
             {
                 "group": written_name(row.group),

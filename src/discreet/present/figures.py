@@ -133,7 +133,7 @@ class CellFigures:
         return mean, low, high
 
     def fields(self, place: tuple[int, int]) -> dict[str, float | None]:
-        """The same by name, with None for what is not available."""
+        """Return the figures by name, with None for what is not available."""
         return dict(zip(("mean", "low", "high"), self.at(place) or (None,) * 3, strict=True))
 
     def caution(self, cells: "Cells", noise: NoiseIntervals) -> str | None:

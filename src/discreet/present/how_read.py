@@ -44,7 +44,7 @@ class HowRead:
 
 
 AS_RELEASED = HowRead()
-"""With 95 % intervals of shares of the population, by the record's own prior."""
+"""The way a record is read if nothing is said: 95 % intervals of shares of the population, by the record's own prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class NoiseIntervals:
     """The intervals of the noise alone, beside shares of the records; none for shares of the population."""
 
     ends: "Floats | None" = None
-    """By group and category, with one group for one variable; None where there are none."""
+    """The ends of the intervals by group and category, with one group for one variable; None where there are none."""
     reason: str | None = None
     """Why there are none, if they were wanted."""
     wanted: bool = True
@@ -79,7 +79,7 @@ class NoiseIntervals:
         return {"no_records": none, "noise_not_available": self.reason} if self.wanted else {}
 
     def words(self, places: Sequence[tuple[int, int]], blank: str = " ") -> list[tuple[str, ...]]:
-        """These in percent, each as a list with one word, or without any if they are not wanted."""
+        """Return the ends in percent, each as a list with one word, or without any if they are not wanted."""
         ends = self.ends
         if ends is None:
             return [("not available",) if self.wanted else ()] * len(places)

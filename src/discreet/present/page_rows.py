@@ -129,7 +129,7 @@ def _group_label(cells: "Cells", group: int) -> str:
 
 
 def _group_panel(cells: "Cells", group: int, numbers: "_Numbers") -> Panel:
-    """All categories in one group."""
+    """Return the panel with all categories in one group."""
     places = [(group, int(c)) for c in np.flatnonzero(cells.possible[group])]
     return _panel(None, [*map(cut, cells.categories)], places, numbers, in_order=True)
 
@@ -185,7 +185,7 @@ class _Numbers:
 
     @cached_property
     def _parameters(self) -> "tuple[Floats, Floats]":
-        """The same of all shares. The others are added up from both sides: nothing is subtracted, and so no digit is lost."""
+        """Return the parameters of all shares. The others are added up from both sides: nothing is subtracted, and so no digit is lost."""
         own = np.where(self.possible, self.prior + self.counts.astype(np.float64), 0.0)
         before, after = (np.zeros_like(own) for _ in range(2))
         np.cumsum(own[:, :-1], axis=1, out=before[:, 1:])
@@ -194,7 +194,7 @@ class _Numbers:
 
 
 def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, int]], numbers: _Numbers, *, in_order: bool) -> Panel:
-    """All places, in their order or the largest first; if they are many, the largest and the smallest."""
+    """Return all places, in their order or the largest first; if they are many, the largest and the smallest."""
     means = {place: numbers.mean(place) for place in places}
     most = limits.PAGE_ROWS
     ranked = sorted(places, key=lambda place: -means[place])

@@ -1,4 +1,4 @@
-"""What is said of the law that the shares of all groups come from: the words and the fields of `show --pooled`."""
+"""Words about the law that the shares of all groups come from: the words and the fields of `show --pooled`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ class CommonLawFigures:
         return f"{worth}; the standard error of a mean is up to {100.0 * self.standard_error:.2g} percentage points"
 
     def fields(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """Return the figures as JSON has them."""
         return {
             "prior": self.prior,
             "strength": dict(zip(("median", "low", "high"), self.strength, strict=True)),

@@ -38,7 +38,7 @@ def errors_in_one_line(spoken: Callable[[str], str] = str) -> Iterator[None]:
 
 
 def notice(text: str) -> None:
-    """One line on standard error, whatever standard output is used for."""
+    """Write one line on standard error, whatever standard output is used for."""
     _print_line("bold yellow", "notice", text)
 
 
@@ -134,7 +134,7 @@ def print_json(value: Any) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """The same value with None in place of infinities, for which JSON has no number."""
+    """Return the value with None in place of infinities, for which JSON has no number."""
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -159,7 +159,7 @@ class About:
             _check_text(self.counting, "counting")
 
     def completed(self, counts: Any, software: str) -> "About":
-        """These words with the rule by which the counts were made, if they know it, and the software that draws."""
+        """Return these words with the rule by which the counts were made, if they know it, and the software that draws."""
         rule = getattr(counts, "rule", None)
         if not isinstance(rule, CountingRule):
             return replace(self, software=software)

@@ -60,7 +60,7 @@ _PARQUET_INSTEAD = "write it with release.to_parquet('release.parquet')"
 
 
 def header(mechanism: Any, guarantee: Guarantee, n: Any, groups: list[dict[str, Any]], about: About | None = None) -> dict[str, Any]:
-    """All fields of a table but its cells; how n and the groups are written depends on where the cells are."""
+    """Return all fields of a table but its cells; how n and the groups are written depends on where the cells are."""
     described = written_description(mechanism, guarantee, about, TABLE)
     return {
         **described,

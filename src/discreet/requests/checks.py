@@ -48,7 +48,7 @@ class TableCheck:
 
     @property
     def lines(self) -> list[str]:
-        """The same in sentences."""
+        """The findings in sentences."""
         said = []
         for column, spellings in self.undeclared.items():
             every = [f"'{plain(text)}'" for text in spellings[:_SHOWN_SPELLINGS]] + ["..."] * (len(spellings) > _SHOWN_SPELLINGS)
@@ -145,7 +145,7 @@ def checked(source: Any, encoding: str, tables: Sequence[AskedTable], asked: typ
 
 
 def _without_places(grouping: Grouping) -> Grouping:
-    """The same groups, none of which takes what is undeclared or missing: so it is found."""
+    """Return the groups without a place for what is undeclared or missing, so that it is found."""
     return replace(grouping, columns=tuple(replace(column, home=None) for column in grouping.columns))
 
 

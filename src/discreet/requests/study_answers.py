@@ -16,7 +16,7 @@ class TablePlan:
     width: float
     """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
     plain: float
-    """The same without privacy."""
+    """The expected width without privacy."""
 
     @property
     def price(self) -> float:
@@ -30,4 +30,4 @@ class StudyPlan:
 
     declared: tuple[TablePlan, ...]
     even: tuple[TablePlan, ...]
-    """With another split of the same ε."""
+    """The tables with another split of the same ε."""

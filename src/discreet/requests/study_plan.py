@@ -31,7 +31,7 @@ def plan(study: "Study", n: int | None = None) -> StudyPlan:
 
 
 def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
-    """One table, whose groups are taken to be equally large."""
+    """Plan one table, whose groups are taken to be equally large."""
     groups = len(table.groups)
     prior = parse_prior(table.prior, table.categories, "prior")
     found = group_width(prior, max(1, records // groups), epsilon, study.published(table), groups)

@@ -81,7 +81,7 @@ class _Model:
     slopes: Floats
     """The change of the logarithms per count near the sum of all references, by category; taken out of everything."""
     total_slope: float
-    """The same for the total."""
+    """The change of the logarithm per record near the sum of all references, for the total."""
 
     def log_split(self, points: Counts, reference: Counts) -> Floats:
         """ln n!/Πx_i! of counts, one a row."""
@@ -167,7 +167,7 @@ def _log_highest(one: Outcome) -> float:
 
 
 def _possible(law: CountLaw) -> Counts:
-    """All counts within the windows of a release's own posterior law, which says how little it leaves out."""
+    """Return all counts within the windows of a release's own posterior law, which says how little it leaves out."""
     if isinstance(law, ListedCounts):
         return law.points
     assert isinstance(law, TreeCounts)  # noqa: S101
@@ -181,7 +181,7 @@ def _possible(law: CountLaw) -> Counts:
 
 
 def _box(ranges: Sequence[tuple[int, int]]) -> Counts:
-    """All combinations of counts from the first to the last of each range."""
+    """Return all combinations of counts from the first to the last of each range."""
     size = prod(high - low + 1.0 for low, high in ranges)
     if size > limits.POOLED_POINTS:
         raise TooLargeError(f"the noise leaves about {size:.2g} counts of one release possible; up to {limits.POOLED_POINTS:,} are listed")
@@ -229,7 +229,7 @@ def _log_products(grid: "_Grid", first: _Cloud, second: _Cloud) -> Floats:
 
 
 def _log_sums(grid: "_Grid", first: _Cloud, second: _Cloud, log_prior: Floats) -> Floats:
-    """The same for weights of any size: logarithms of all pairs are added up relative to the highest of the posterior."""
+    """Sum weights of any size as logarithms: those of all pairs are added up relative to the highest of the posterior."""
     highest = max(float(block.max()) for _, block in _blocks(grid, first, second, log_prior))
     weight = np.zeros(grid.size)
     for index, block in _blocks(grid, first, second, log_prior):

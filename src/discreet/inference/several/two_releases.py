@@ -22,7 +22,7 @@ Readable = Release | NoiseAware | TablePosterior
 
 
 def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.95, library: "Library" = "pandas") -> Any:
-    """How the probability of a category differs between two releases about different records, the first against the second.
+    """Compare the probability of a category in two releases about different records, the first against the second.
 
     The records must be those of different people: the two posteriors are then independent, and what is known about both together is their
     product. Two draws from the same records are no such pair; `combine(..., same_data=True)` reads them together.

@@ -62,7 +62,7 @@ class Ranks(Framed):
     groups: tuple[Hashable, ...]
     """The groups in which the category can occur."""
     probability: Floats
-    """For each of these groups (rows), how probable each rank is: 1, 2, and so on."""
+    """The probability of each rank (columns: 1, 2, and so on) for each of these groups (rows)."""
     draws: int
     category: Hashable
     by: Groups

@@ -77,7 +77,7 @@ class LatentTable(FieldsAlone):
             yield position, counts
 
     def joint(self, size: int, rng: np.random.Generator, positions: Positions) -> Iterator[tuple[int, Counts, Floats]]:
-        """The same for groups in ascending order, with draws of their probabilities; 0 for those that cannot occur."""
+        """Draw counts of groups in ascending order, with draws of their probabilities; 0 for those that cannot occur."""
         for position, counts in self.draws(size, rng, positions):
             yield position, counts, self.probabilities(position, counts, rng)
 

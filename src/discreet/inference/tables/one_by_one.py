@@ -45,7 +45,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         """Return the posterior of the group at a position."""
 
     def _whole_row(self, position: int) -> Any:
-        """The same with all categories of the table, those that cannot occur in this group among them."""
+        """Return the row with all categories of the table, those that cannot occur in this group among them."""
         return self[self.by[position]]
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
     # --- two groups ---------------------------------------------------------------------------------------------------
 
     def contrast(self, first: Hashable, second: Hashable, category: Any) -> Contrast:
-        """How the probability of a category differs between two groups: difference, ratio and odds ratio, the first against the second.
+        """Compare the probability of a category in two groups by difference, ratio and odds ratio, the first against the second.
 
         `post[group].contrast(one, other)` compares two categories in one group. Those of `post.over(...)` come from joint draws.
 
@@ -169,7 +169,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         return pairs_frame(self.by, pairs, numbers, library)
 
     def iter_contrasts(self, category: Any, reference: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
-        """How the probability of a category in every other group differs from that in a reference group, each with its group.
+        """Yield every other group with the contrast of a category's probability against that in a reference group.
 
         They are computed one by one as they are asked for. Groups in which the category cannot occur, or nothing else, are left out.
         """
@@ -245,7 +245,7 @@ class EachGroup(ByGroup[Any]):
 
     @property
     def records(self) -> "EachGroup":
-        """The same of the shares of these very records."""
+        """Return the reading of the shares of these very records."""
         return replace(self, of=self.of.records)
 
     @property
@@ -279,7 +279,7 @@ class RecordsByGroup(EachGroup):
     """The shares of the records in each group."""
 
     def contrast(self, first: Hashable, second: Hashable, category: Any) -> RecordContrast:  # type: ignore[override]
-        """How the share of a category among the records of one group differs from that in another, exactly.
+        """Compare the share of a category among the records of one group with that in another, exactly.
 
         Raises RefusedError where a public total ties the sizes of the groups.
         """

@@ -122,7 +122,7 @@ class TiedSizes:
 
     @cached_property
     def _made(self) -> dict[tuple[int, int], tuple[TreeCounts, Any]]:
-        """With the law itself, so that no other can have its identity."""
+        """The objects that were made, each with the law it was made from: so no other law can have its identity."""
         return {}
 
     def sample(self, size: int, rng: np.random.Generator) -> Iterator[Counts]:

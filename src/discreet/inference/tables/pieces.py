@@ -164,7 +164,7 @@ class TableSummaries:
         return batch.select(self._read.names)
 
     def _plain(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """These columns with the types that they have in the file."""
+        """Return these columns with the types that they have in the file."""
         try:
             return pa.RecordBatch.from_arrays(
                 [column.cast(field.type) for column, field in zip(batch.columns, self._read, strict=True)], schema=self._read

@@ -115,7 +115,7 @@ class SharedProbability(OverGroups):
         return mean, float(np.sqrt(variance))
 
     def contrast(self, first: Any, second: Any) -> Contrast:
-        """How the probabilities of two categories, or of two sets of them, differ: difference, ratio and odds ratio, from draws."""
+        """Compare the probabilities of two categories, or of two sets of them, by difference, ratio and odds ratio, from draws."""
         sides = self._two(first, second)
         drawn = [self.samples[:, side].sum(axis=1) for side in sides]
         found = drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)

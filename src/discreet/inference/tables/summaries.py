@@ -260,7 +260,7 @@ def _each_by_itself(table: Table, noise: CellNoise, total: int | None, size_prio
 
 
 class _PublicTotal:
-    """All groups under one tilt, with which they have the public total on average.
+    """The groups under one tilt, with which they have the public total on average.
 
     The law of a group's size under the tilt is needed again and again, and is computed anew each time instead of being held.
     """

@@ -148,7 +148,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     @cached_property
     def _latent(self) -> LatentTable:
-        """All true counts, for draws and sums."""
+        """The law of all true counts, for draws and sums."""
         return LatentTable(self.cells.possible, self._parameters, self._law, self._tie if self.tied else None)
 
     def _possible_prior(self, position: int, prior: Prior) -> tuple[Prior, tuple[Hashable, ...]]:
@@ -289,7 +289,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
     def standardised(
         self, first: Hashable, second: Hashable, category: Any, *, over: str | Iterable[str], weights: Any = None, **drawn: Unpack[Drawn]
     ) -> Contrast:
-        """How the probability of a category would differ between two groups that had the same distribution of other columns.
+        """Compare the probability of a category in two groups as if they had the same distribution of other columns.
 
         `post.standardised("men", "women", "admitted", over="department")` compares Σ w θ of both groups, w the weight of each department
         (direct standardisation). All but the mean of the difference comes from draws.
@@ -314,7 +314,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
     def mantel_haenszel(
         self, first: Hashable, second: Hashable, category: Any, *, over: str | Iterable[str], draws: int = DRAWS, rng: Rng = None
     ) -> Contrast:
-        """How the probability of a category differs between two groups within strata, put together as Mantel and Haenszel did.
+        """Compare the probability of a category in two groups within strata, put together as Mantel and Haenszel did.
 
         `post.mantel_haenszel("men", "women", "admitted", over="department").odds_ratio` is the common odds ratio. It comes from draws,
         also of sizes that are not public; draws in which no stratum has records of both groups are left out. Arguments are as in
