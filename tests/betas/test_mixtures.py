@@ -124,7 +124,7 @@ def test_bad_levels_are_refused() -> None:
         mixture.ppf(1.5)
     with pytest.raises(dc.InvalidInputError, match="mass must lie"):
         mixture.interval(1.0)
-    with pytest.raises(dc.InvalidInputError, match="mass must be a number strictly between 0 and 1, not str"):
+    with pytest.raises(dc.InvalidInputError, match=r"mass .* between 0 and 1, not str"):
         mixture.interval("95%")  # type: ignore[arg-type]
 
 

@@ -88,7 +88,7 @@ def test_what_other_periods_say_is_not_looked_at() -> None:
 @pytest.mark.parametrize("options", [{}, {"privacy_id": "who"}, {"by": BY}], ids=["records", "ids", "table"])
 def test_a_row_without_a_date_is_refused_and_not_dropped(bad: Any, words: str, options: dict[str, Any]) -> None:
     rows = [*((*row[:3], str(row[3])) for row in ROWS), ("p1", "never", "n", bad)]
-    with pytest.raises(SourceError, match=f"{words}.*; a row without a date .* is of no period: give it one; rows are never dropped"):
+    with pytest.raises(SourceError, match=rf"{words}.*; a row without a date .* is of no period: give it one; rows are never dropped"):
         dc.count(table(rows), "smoking", LABELS, dated=("date", "2025-11"), **options)
 
 
@@ -123,7 +123,7 @@ def test_moments_and_numbers_have_no_date() -> None:
     moments = pd.DataFrame({"smoking": ["never"], "date": pd.to_datetime(["2025-11-30T23:30:00Z"])})
     with pytest.raises(InvalidInputError, match="time zone"):
         dc.count(moments, "smoking", LABELS, dated=("date", "2025-11"))
-    with pytest.raises(InvalidInputError, match="has type Int64; the month of a row is that of a date"):
+    with pytest.raises(InvalidInputError, match=r"Int64.* date"):
         dc.count(pa.table({"smoking": ["never"], "date": [20251130]}), "smoking", LABELS, dated=("date", "2025-11"))
 
 

@@ -263,7 +263,7 @@ def test_a_count_in_an_impossible_cell_is_an_error(table: Table, more: dict[str,
     assert found.impossible == (("north", "m", "pregnant"),)
     assert found.counts[1].tolist() == [0, 0]
     columns["sex"] = ["m", "m"]
-    with pytest.raises(SourceError, match=r"^some records are in cells that were declared impossible.*private") as caught:
+    with pytest.raises(SourceError, match=r"impossible.*private") as caught:
         count(table(columns), "state", ["pregnant", "not"], **NORTHERN, **more)
     assert not any(word in str(caught.value) for word in ("north", "pregnant", "1", "2"))
 
@@ -309,7 +309,7 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any]) -> None:
 
 
 def test_too_many_cells_are_refused_before_anything_is_read() -> None:
-    with lowered(TABLE_CELLS=11), pytest.raises(InvalidInputError, match="6 groups of 2 categories are more than the 11 cells"):
+    with lowered(TABLE_CELLS=11), pytest.raises(InvalidInputError, match=r"6 groups of 2 categories .* 11 cells"):
         count("no file.csv", "answer", ["yes", "no"], by={"ward": range(6)})
 
 

@@ -75,7 +75,7 @@ def test_private_sizes_need_a_proper_prior_and_then_agree_with_a_sum_over_them()
             shares = gammaln(total + 1).sum() - gammaln(2 + total.sum())
             sums.append(weights[list(sizes)].sum() - np.abs(raw - [x, y]).sum() + log_noise + ways + shares)
     assert abs(found.log_common - float(logsumexp(sums))) < 1e-10
-    with pytest.raises(RefusedError, match="needs public sizes, or a size_prior that is proper"):
+    with pytest.raises(RefusedError, match=r"public sizes, .* size_prior"):
         dc.bayes_factor(release.noise_aware())
 
 

@@ -237,7 +237,7 @@ def test_a_difference_that_floats_cannot_tell_from_1_has_its_interval() -> None:
 def test_a_contrast_that_no_float_holds_is_refused_in_one_line(mechanism: Any) -> None:
     """With parameters this close to 0 a probability lies beyond all floats, on the scale of log-odds."""
     made = mechanism(dc.Beta("1e-100", "1e-100"), 1, "1e-15")
-    with pytest.raises(TooLargeError, match="floats do not hold this contrast, as with a prior parameter near 0"):
+    with pytest.raises(TooLargeError, match="prior parameter near 0"):
         dc.Release(made, made.guarantee, (1, 0), (1, 0)).noise_aware().contrast("success", "failure")
 
 

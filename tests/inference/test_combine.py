@@ -363,5 +363,5 @@ def test_where_neither_sums_nor_draws_do_it_is_refused() -> None:
 def test_counts_that_are_too_many_to_list_are_refused_by_their_mechanism_before_they_are_listed() -> None:
     mechanism = make(dc.HellingerSmooth, dc.Dirichlet.uniform(4), 1000, 1)
     releases = [release_of(mechanism, raw) for raw in ((250, 250, 250, 250), (240, 260, 250, 250))]
-    with pytest.raises(dc.TooLargeError, match="no noise-aware posterior of HellingerSmooth with 167,668,501 possible counts"):
+    with pytest.raises(dc.TooLargeError, match=r"HellingerSmooth.* 167,668,501 "):
         dc.combine(releases, same_data=True)

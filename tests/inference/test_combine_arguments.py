@@ -45,7 +45,7 @@ def test_a_public_n_holds_for_all_releases_of_the_same_records() -> None:
 def test_the_readers_prior_takes_the_labels_of_the_records() -> None:
     first, second = dc.Beta(1, 1, categories=["yes", "no"]), dc.Beta(2, 1, categories=["yes", "no"])
     releases = [release_of(dc.LatticeGeometric(prior, 9, 1), raw) for prior, raw in ((first, (4, 5)), (second, (3, 6)))]
-    with pytest.raises(dc.InvalidInputError, match=r"different priors, \(1, 1\) and \(2, 1\): say which to use with prior="):
+    with pytest.raises(dc.InvalidInputError, match=r"\(1, 1\) and \(2, 1\).*prior="):
         dc.combine(releases, same_data=True)
     posterior = dc.combine(releases, same_data=True, prior=dc.Beta(3, 4))
     same = [release_of(dc.LatticeGeometric(dc.Beta(3, 4), 9, 1), raw) for raw in ((4, 5), (3, 6))]

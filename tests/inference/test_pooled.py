@@ -291,12 +291,12 @@ def test_cells_that_cannot_occur_and_groups_in_which_nothing_is_to_be_inferred()
 def test_what_is_not_pooled_is_refused_with_the_reason() -> None:
     mechanism: Any = dc.LatticeGeometric(dc.Dirichlet.uniform(2), 9, 1, by={"group": ["a", "b"]})
     release = dc.Release(mechanism, mechanism.guarantee, np.array([[3, 2], [1, 3]]), np.array([[3, 2], [1, 3]]))
-    with pytest.raises(RefusedError, match="only their total is public: it ties their sizes"):
+    with pytest.raises(RefusedError, match="only their total is public"):
         release.noise_aware().pooled()
     table = posterior([(3, 9), (12, 2)], None)
     with pytest.raises(InvalidInputError, match="strength must be"):
         table.pooled(strength=0)
-    with pytest.raises(InvalidInputError, match="mean must be a Dirichlet or a Beta of 2 categories"):
+    with pytest.raises(InvalidInputError, match=r"mean .* 2 categories"):
         table.pooled(mean=dc.Dirichlet([1, 1, 1]))
     pooled: Any = table.pooled()
     for verb in ("records", "counts"):

@@ -95,11 +95,11 @@ def test_bayes_factors_are_those_of_all_counts(kind: str) -> None:
 def test_counts_that_steps_changed_are_refused_in_one_line(steps: str, sizes: list[int] | None) -> None:
     table = published("geometric", Fraction(1), [(3, 9), (12, 3)], sizes, steps=steps, size_prior="poisson:13")
     for read in (table.pooled, lambda: dc.bayes_factor(table)):
-        with pytest.raises(RefusedError, match="no likelihood by their difference from true ones, which this needs: read each group alone"):
+        with pytest.raises(RefusedError, match="no likelihood"):
             read()
 
 
 def test_counts_that_the_noise_does_not_explain_are_refused() -> None:
     table = published("gaussian", Fraction(2), [(3, 9), (12, -(10**7))], None)
-    with pytest.raises(InvalidInputError, match="standard deviations of the noise outside of what is possible"):
+    with pytest.raises(InvalidInputError, match="standard deviations of the noise"):
         table.pooled().mean()

@@ -196,7 +196,7 @@ def test_what_is_missing_or_not_for_this_release_is_said(pm: Any) -> None:
             likelihood("release", found["total"][0], np.full((2, 2), 0.5))
         with pytest.raises(dc.InvalidInputError, match="shares is for a table"):
             likelihood("release", found["sizes"][0], np.full((2, 2), 0.5), shares=[0.5, 0.5])
-        with pytest.raises(dc.InvalidInputError, match=r"theta must have the shape \(3,\) for this release, got \(2,\)"):
+        with pytest.raises(dc.InvalidInputError, match=r"theta .* \(3,\) .* \(2,\)"):
             likelihood("release", found["laplace"][0], np.full(2, 0.5))
         with pytest.raises(dc.InvalidInputError, match="takes a Release"):
             likelihood("release", found["laplace"][0].raw, theta)

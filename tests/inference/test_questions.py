@@ -199,9 +199,9 @@ def test_what_given_is_told() -> None:
 
 def test_too_many_categories_are_refused_in_one_line() -> None:
     posterior = dc.LatticeGeometric(dc.Dirichlet.uniform(4), 5000, 1).release([2000, 1000, 1500, 500]).noise_aware()
-    with lowered(COVARIANCE_PRODUCTS=100), pytest.raises(dc.TooLargeError, match=r"covariances of 4 categories .* given\(\) chooses"):
+    with lowered(COVARIANCE_PRODUCTS=100), pytest.raises(dc.TooLargeError, match=r" 4 categories .* given\(\)"):
         posterior.cov()
-    with lowered(DENSITY_INTERVALS=3), pytest.raises(dc.TooLargeError, match=r"up to 3 categories, and there are 4: marginal"):
+    with lowered(DENSITY_INTERVALS=3), pytest.raises(dc.TooLargeError, match=r" 3 categories, .* 4: marginal"):
         posterior.hdi()
     with lowered(DENSITY_INTERVALS=3):
         assert len(posterior.summary(kind="eti")) == 4
@@ -256,7 +256,7 @@ def test_known_values_of_the_hdi() -> None:
 )
 def test_most_probable_values_that_are_no_interval(weight: Any, a: Any, b: Any, length: float | None) -> None:
     law = BetaMixture(weight, a, b, "yes")
-    with pytest.warns(UserWarning, match="category yes: its most probable values, which hold 95 %, are not one interval") as said:
+    with pytest.warns(UserWarning, match=r"category yes: .* 95 %") as said:
         low, high = law.hdi(0.95)
     assert said[0].filename == __file__
     assert law.cdf(high) - law.cdf(low) == pytest.approx(0.95, abs=1e-10)
@@ -392,7 +392,7 @@ def variable_median() -> float:
 
 def test_highest_density_intervals_of_a_table_are_bounded() -> None:
     table = released("sizes").noise_aware()
-    with lowered(DENSITY_INTERVALS=10), pytest.raises(dc.TooLargeError, match=r"up to 10 cells, and there are 11: post\[group\]\.hdi\(\)"):
+    with lowered(DENSITY_INTERVALS=10), pytest.raises(dc.TooLargeError, match=r" 10 cells, .* 11: post\[group\]\.hdi\(\)"):
         table.summary(kind="hdi")
     with pytest.raises(dc.RefusedError, match="these are counts"):
         table.counts.over().hdi()

@@ -50,7 +50,7 @@ def test_the_whole_table(tmp_path_factory: pytest.TempPathFactory, epsilon: Frac
     for kept, released in product(RELATIONS, RELATIONS):
         dataset = f"kept by {kept}"
         if (kept, released) == (ADD_REMOVE, REPLACE):
-            with pytest.raises(BudgetError, match="no ε covers that, however large; nothing was spent"):
+            with pytest.raises(BudgetError, match="nothing was spent"):
                 ledger.spend(dataset, epsilon, delta, neighbours=released)
             continue
         before = ledger.spent(dataset)

@@ -109,7 +109,7 @@ def test_a_release_says_and_is_charged_its_period(ledger: Ledger) -> None:
     assert str(ledger.history("visits")[0].period) == "2025-11"
     assert ledger.spend("visits", release.guarantee).period == PeriodRange.read("2025-11")
     assert left(ledger, "2025-10", "2025-11") == [Fraction("0.2"), 0]
-    with pytest.raises(InvalidInputError, match="the guarantee says itself which periods it is about: 2025-11"):
+    with pytest.raises(InvalidInputError, match=r"guarantee .*: 2025-11"):
         ledger.spend("visits", release.guarantee, period="2025-12")
 
 
@@ -146,7 +146,7 @@ def test_a_filter_is_kept_in_every_period(tmp_path: Path) -> None:
     assert taken("visits", "2025-01") == taken("visits", "2025-02") == taken("all time", None) > 10
     assert ledger.spent("visits") == Loss(Fraction(2), Fraction("0.002"))
     assert ledger.spent("visits", "2025-01").epsilon > 1
-    with pytest.raises(BudgetError, match="reads several months must have δ = 0, and a budget without a filter"):
+    with pytest.raises(BudgetError, match=r"several months .* δ = 0, .* filter"):
         ledger.spend("visits", "0.1", period="2025-03..2025-04")
 
 
@@ -218,7 +218,7 @@ def test_ids_are_not_joined_over_periods(ledger: Ledger) -> None:
     rows = pd.DataFrame({"who": ["a", "a", "b"], "smoking": ["yes", "no", "no"]})
     counts = dc.count(rows, "smoking", ["yes", "no"], "who")
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1, ("yes", "no")), 2, "0.1")
-    with pytest.raises(InvalidInputError, match=r"someone counts once in 2025-01\.\.2025-02, .* a rule across periods: release each month"):
+    with pytest.raises(InvalidInputError, match=r"2025-01\.\.2025-02, .* each month"):
         ledger.release("visits", mechanism, counts, period="2025-01..2025-02")
     with pytest.raises(InvalidInputError, match=r"discreet\.count"):  # which forgot their ids
         ledger.release("visits", mechanism, np.asarray(counts), unit="person", period="2025-01..2025-02")
@@ -277,7 +277,7 @@ def test_edited_periods_are_an_error_and_no_spend(ledger: Ledger, tmp_path: Path
     every = {"'year'": "2025", "NULL": None}.get(statement.split(" = ")[1].split(" ")[0], "2025-01") if "budget" in statement else "2025-01"
     attempts = (lambda: ledger.spend("visits", "0.1", period=every), ledger.statements, lambda: ledger.periods("visits"))
     for attempt in attempts:
-        with pytest.raises(LedgerError, match=f"{words}.*do not release"):
+        with pytest.raises(LedgerError, match=rf"{words}.*do not release"):
             attempt()
 
 

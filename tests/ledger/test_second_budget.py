@@ -82,7 +82,7 @@ def test_in_python_it_is_a_warning_before_anything_is_spent(ledger: dc.Ledger) -
 
 @pytest.mark.parametrize("source", ["", " ", "two\x00", "x" * 1001, 7])
 def test_a_source_is_short_printable_text(ledger: dc.Ledger, source: str) -> None:
-    with pytest.raises(dc.InvalidInputError, match="source must be printable text of at most 1000 characters"):
+    with pytest.raises(dc.InvalidInputError, match=r"source .* 1000 characters"):
         ledger.spend("survey", 1, source=source)
     assert ledger.history("survey") == ()
 

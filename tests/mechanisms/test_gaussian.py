@@ -76,7 +76,7 @@ def test_next_to_no_noise_is_drawn_and_verified_and_less_is_refused(n: int | Non
     cells = 1 if n is None else 2
     assert float(gaussian_delta(Fraction(cells, 2 * rho), cells, mechanism.epsilon)) <= found.bound <= 1.0 + 1e-9
     assert dc.delta_at(mechanism, 100 * mechanism.epsilon).bound > 0.0
-    with pytest.raises(InvalidInputError, match=r"rho of Gaussian noise must be at most 1,000,000"):
+    with pytest.raises(InvalidInputError, match=r"rho .* 1,000,000"):
         dc.DiscreteGaussian(TWO, n, rho=10**6 + 1)
 
 

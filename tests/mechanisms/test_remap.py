@@ -216,7 +216,7 @@ def test_it_never_costs_accuracy_under_the_prior_predictive(name: str) -> None:
 
 
 def test_too_many_candidates_for_an_exponential_mechanism_are_refused() -> None:
-    with pytest.raises(dc.TooLargeError, match=r"Remapped\(HellingerGlobal\) would list 3,001 outcomes; at most 2,048"):
+    with pytest.raises(dc.TooLargeError, match=r"Remapped\(HellingerGlobal\) .* 3,001 .* 2,048"):
         dc.Remapped(dc.mechanism("EHD", dc.Beta(1, 1), 3000, 1))
 
 

@@ -575,9 +575,7 @@ def test_a_bad_question_is_one_line(words: list[str]) -> None:
 
 
 def test_many_categories_of_which_one_has_no_noise_are_refused_in_one_line() -> None:
-    with pytest.raises(
-        dc.TooLargeError, match=r"LaplaceHistogram are simulated for up to 200 categories.*LatticeGeometric has no such limit"
-    ):
+    with pytest.raises(dc.TooLargeError, match=r"LaplaceHistogram.* 200 .*LatticeGeometric"):
         dc.expected_width(dc.LaplaceHistogram(dc.Dirichlet.uniform(201), 1000, 1))
     prior = dc.Dirichlet.uniform(3)
     ends_at(3, "WIDTH_CATEGORIES", lambda: dc.expected_width(dc.LaplaceHistogram(prior, 20, 1)))
@@ -590,7 +588,7 @@ def test_a_public_n_is_not_contradicted() -> None:
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), 50, 1)
     assert dc.expected_width(mechanism, n=50) == dc.expected_width(mechanism)
     for other in (49, 51):
-        with pytest.raises(dc.InvalidInputError, match=f"n = 50 is public here, and n = {other} was given; leave n out"):
+        with pytest.raises(dc.InvalidInputError, match=rf"n = 50 .* n = {other} "):
             dc.expected_width(mechanism, n=other)
     with pytest.raises(dc.InvalidInputError, match="n is private here: give n="):
         dc.expected_width(dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1))

@@ -105,7 +105,7 @@ def test_a_promise_about_a_period_is_about_persons() -> None:
 
 def test_releases_of_two_months_are_not_of_the_same_records() -> None:
     first, second = released("2026-10"), released("2026-11")
-    with pytest.raises(InvalidInputError, match="different periods are not combined: one has 2026-10, another 2026-11"):
+    with pytest.raises(InvalidInputError, match=r"2026-10, .* 2026-11"):
         dc.combine([first, second], same_data=True)
     dc.combine([first, second], same_data=False)
     dc.combine([first, released("2026-10")], same_data=True)

@@ -146,7 +146,7 @@ def _valid() -> str:
 def test_counts_that_are_not_the_report_of_the_outcome_are_refused() -> None:
     record = json.loads(_valid())
     record["counts"] = [9, 0, 0] if record["counts"] != [9, 0, 0] else [0, 9, 0]
-    with pytest.raises(dc.InvalidInputError, match="counts must be what LatticeGeometric reports"):
+    with pytest.raises(dc.InvalidInputError, match=r"counts .* LatticeGeometric"):
         dc.Release.from_json(json.dumps(record))
 
 
@@ -237,7 +237,7 @@ def test_a_malformed_record_is_refused_in_one_line(changes: dict[str, Any]) -> N
     ids=str,
 )
 def test_a_record_that_claims_another_promise_than_its_mechanism_is_refused(claim: dict[str, str]) -> None:
-    with pytest.raises(dc.InvalidInputError, match=r"^the record claims ε = .*; LatticeGeometric with ε = 1 has ε = 1\.0 and δ = 0\.0"):
+    with pytest.raises(dc.InvalidInputError, match=r"LatticeGeometric.* ε = 1\.0 and δ = 0\.0"):
         dc.Release.from_json(json.dumps(_record(guarantee={**PROMISE, **claim})))
 
 

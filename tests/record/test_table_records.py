@@ -206,7 +206,7 @@ def test_a_large_table_is_written_to_parquet_alone(tmp_path: Path) -> None:
     release = released("total")
     text = release.to_json()
     with lowered(RECORD_CELLS=11):
-        with pytest.raises(dc.InvalidInputError, match=r"^a table of 12 cells is too large for JSON \(at most 11\).*to_parquet"):
+        with pytest.raises(dc.InvalidInputError, match=r" 12 cells .* 11\).*to_parquet"):
             release.to_json()
         with pytest.raises(dc.InvalidInputError, match="is read from Parquet"):
             dc.Release.from_json(text)

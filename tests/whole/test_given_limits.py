@@ -90,7 +90,7 @@ def test_fractions_spent_have_a_short_common_denominator(tmp_path: Path) -> None
             if taken:
                 ledger.spend(name, Fraction(1, second))
             else:
-                with pytest.raises(dc.InvalidInputError, match="a common denominator of more than 2 digits"):
+                with pytest.raises(dc.InvalidInputError, match=r"common denominator .* 2 digits"):
                     ledger.spend(name, Fraction(1, second))
             assert len(ledger.history(name)) == 1 + taken
 

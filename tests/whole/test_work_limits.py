@@ -281,5 +281,5 @@ def test_plans_of_errors_end_at_a_number_of_records() -> None:
     assert least < end
     with lowered(PLANNED_RECORDS=end):
         assert dc.plan(prior, error=0.1, epsilon=1).n == least
-    with lowered(PLANNED_RECORDS=end - 1), pytest.raises(dc.InvalidInputError, match=f"at n = {end // 2}; aim for a larger error"):
+    with lowered(PLANNED_RECORDS=end - 1), pytest.raises(dc.InvalidInputError, match=rf"n = {end // 2}; .* error"):
         dc.plan(prior, error=0.1, epsilon=1)

@@ -113,7 +113,7 @@ def test_what_cannot_be_adjusted_is_refused() -> None:
         post.standardised("men", "men", "admitted", over="department", weights=np.ones(6))
     with pytest.raises(dc.InvalidInputError, match="sex must be one of"):
         post.mantel_haenszel("men", "children", "admitted", over="department")
-    with pytest.raises(dc.InvalidInputError, match="weights must have a number for each of 6 groups"):
+    with pytest.raises(dc.InvalidInputError, match=r"weights .* 6 groups"):
         post.standardised("men", "women", "admitted", over="department", weights=np.ones(12))
     with pytest.raises(dc.TooLargeError, match="draws"):
         post.mantel_haenszel("men", "women", "admitted", over="department", draws=10**9)

@@ -163,7 +163,7 @@ def test_contrasts_make_frames() -> None:
     with pytest.warns(DeprecationWarning, match="iter_contrasts gives objects"):
         former = dict(posterior.contrasts(("north", "m"), "current"))
     assert list(former) == [("north", "f"), ("south", "m")]
-    with lowered(CONTRASTS=2), pytest.raises(dc.TooLargeError, match="up to 2 comparisons, and these would be 3"):
+    with lowered(CONTRASTS=2), pytest.raises(dc.TooLargeError, match=r" 2 comparisons, .* 3"):
         posterior.contrasts("current")
     with pytest.raises(dc.InvalidInputError, match="category must be one of"):
         posterior.contrasts("old")

@@ -140,7 +140,7 @@ def test_draws_under_tiny_parameters_are_finite() -> None:
 def test_limits_are_of_public_numbers() -> None:
     posterior = posterior_of(two_columns("sizes"))
     with lowered(TABLE_DRAWS=100):
-        with pytest.raises(dc.TooLargeError, match=r"13 draws of 8 cells are more than .* ask for at most 12"):
+        with pytest.raises(dc.TooLargeError, match=r"13 draws of 8 cells .* at most 12"):
             posterior.sample_counts(13)
         assert posterior.sample_counts(12).shape == (12, 4, 2)
     questions: list[Callable[[], Any]] = [
@@ -152,7 +152,7 @@ def test_limits_are_of_public_numbers() -> None:
     for ask in questions:
         with pytest.raises(dc.TooLargeError, match="1,000,000,000 draws of"):
             ask()
-    with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match="up to 3 groups one at a time, and these are 4"):
+    with lowered(GROUPS_ADDED=3), pytest.raises(dc.TooLargeError, match=r" 3 groups .* 4"):
         posterior.counts.over().interval()
     with lowered(GROUPS_ADDED=3):
         assert posterior.counts.over("sex")["f"].is_exact

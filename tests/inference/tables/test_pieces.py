@@ -148,7 +148,7 @@ def test_pieces_are_let_go(written: tuple[Table, Path], rows: int) -> None:
 
 def test_a_public_total_is_refused(tmp_path: Path) -> None:
     released("total").to_parquet(path := tmp_path / "table.parquet")
-    with pytest.raises(dc.RefusedError, match=r"ties all groups together.*dc.read\(path\).noise_aware\(\).summary\(\)"):
+    with pytest.raises(dc.RefusedError, match=r"dc.read\(path\).noise_aware\(\).summary\(\)"):
         dc.summaries(path)
 
 

@@ -296,7 +296,7 @@ def test_many_groups_of_a_public_total_have_summaries_alone() -> None:
     np.testing.assert_allclose(figures.mean.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(figures.count_mean.sum(axis=1), 30.0, atol=1e-7)  # all groups look alike, so each has as many
     assert figures.error.max() < 1e-6
-    with pytest.raises(dc.TooLargeError, match=r"single groups.* up to 1,000 groups, and there are 1,001: summary\(\) has"):
+    with pytest.raises(dc.TooLargeError, match=r" 1,000 .* 1,001.*summary\(\)"):
         posterior[0]
     assert all(dc.capabilities(_table(promise, 1001, 0.5)).noise_aware for promise in ("sizes", "nothing"))
 

@@ -115,7 +115,7 @@ def test_moments_of_sums_over_any_number_of_groups(promise: Promise) -> None:
         assert not total.standard_error().any()
         assert np.abs(posterior_of(world, 1.1 * world.epsilon).counts.over().mean() - mean).max() > 1e-4
         if promise == "total":
-            with pytest.raises(dc.TooLargeError, match=r"up to 3 groups, and there are 4: summary\(\) has"):
+            with pytest.raises(dc.TooLargeError, match=r" 3 groups, .* 4: summary\(\)"):
                 total.std()
         else:
             np.testing.assert_allclose(total.std(), deviation, atol=1e-9)
