@@ -56,7 +56,7 @@ The exponential mechanism is $\varepsilon$-private. If $|H(x, r) - H(y, r)| \le 
 papers: 002 section 1.1.2, 000 section 4.2.1
 python: HellingerGlobal
 by hand: that `global_sensitivity(prior, n)` is at least Δ ([sensitivities](../research/sensitivity.md)).
-erratum: The papers write "=" for "≤" in the definition of privacy, and 002 has r' for r in the two numerators of its first display; the argument is right.
+erratum: 002 has r' for r in the two numerators of its first display; the argument is right.
 test: test_exponential_world
 |*)
 Theorem exponential_private (adj : relation X) (H : X -> A -> R) (Delta eps : R) :
@@ -140,7 +140,7 @@ With the local sensitivity in the place of the global one nothing is promised. F
 papers: 000 section 5.2.2, 002 section 1.2.2
 python: HellingerLocal
 by hand: nothing; how much the mechanism loses for Dirichlet posteriors is [computed](../explain/privacy.md).
-erratum: The proof in 002 section 1.2.2 does not go through ([errata](../research/reproduction.md#errata-of-the-papers)). The claim is right, as this theorem shows with a world of its own.
+erratum: The proof in 002 does not go through ([errata](../research/reproduction.md#errata-of-the-papers)); the claim is right.
 test: test_local_world
 |*)
 Theorem local_not_private (eps c : R) : 0 < eps ->

@@ -217,7 +217,6 @@ The same by the Gamma function. If $B(\alpha) = \prod_i \Gamma(\alpha_i) / \Gamm
 papers: 000 section 4.2.3
 python: discreet.hellinger
 by hand: the hypothesis `Beta_by_Gamma`, Dirichlet's integral.
-erratum: One step away the closed form of $H^2$ in 000 section 6.1.1 lacks the factor $\sqrt{(\beta - 1)/\alpha}$; the form by Gamma is right.
 test: test_hellinger_world
 |*)
 Theorem dirichlet_gap (alpha alpha' : list R) : parameters alpha -> parameters alpha' ->

@@ -210,7 +210,6 @@ Floored Laplace noise on all counts but the last. It is $2s$-private; with $s = 
 papers: 000 section 4.1
 python: LaplaceHistogram, LaplaceDimension
 by hand: as for `laplace_private`.
-erratum: The papers call LSDim ε-private; it loses no more than $2 \varepsilon / k$.
 test: test_laplace_world
 |*)
 Theorem laplace_but_last_private (s : R) (positive : 0 < s) :
