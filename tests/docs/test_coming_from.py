@@ -18,10 +18,9 @@ from scipy import stats
 
 import discreet as dc
 from tests.docs.test_blocks import ELSEWHERE, FENCE, execute, steps, with_survey
-from tests.places import DOCS, ROOT
+from tests.places import DOCS, PEERS, ROOT
 
 PAGE = DOCS / "howto" / "coming_from.md"
-PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
 REQUIRED = ROOT / "tests" / "peers.txt"
 CATEGORIES = ("never", "former", "current")
 EPSILON = 0.5

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import betainc, logsumexp
+from scipy.special import betainc, erf, logsumexp
+from scipy.stats import norm
 
 import discreet as dc
 from discreet.errors import InvalidInputError, RefusedError
@@ -22,6 +23,7 @@ NOISES: dict[str, Callable[[Fraction], Any]] = {
     "geometric": lambda scale: dc.noise.Geometric(epsilon=1 / scale),
     "gaussian": lambda scale: dc.noise.DiscreteGaussian(sigma=scale),
     "laplace": lambda scale: dc.noise.Laplace(scale=scale),
+    "rounded gaussian": lambda scale: dc.noise.Gaussian(sigma=scale),
 }
 STEPS: dict[str, list[tuple[Any, ...]]] = {
     "none": [],
@@ -48,6 +50,8 @@ def law_of(kind: str, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
         p = above[:-1] - above[1:]
         far = np.abs(d) > 1  # differences of nearly equal numbers are taken by a formula
         return d, np.where(far, 0.5 * np.exp(-(np.abs(d) - 0.5) / b) * -np.expm1(-1.0 / b), p)
+    if kind == "rounded gaussian":
+        return d, np.where(d == 0, erf(0.5 / b / 2.0**0.5), norm.sf((np.abs(d) - 0.5) / b) - norm.sf((np.abs(d) + 0.5) / b))
     logs = -np.abs(d) / b if kind == "geometric" else -0.5 * (d / b) ** 2
     return d, np.exp(logs - logsumexp(logs))
 
@@ -127,7 +131,7 @@ def _log_size(n: int, mean: float) -> float:
 
 def one_world(seed: int) -> World:
     rng = np.random.default_rng([37, seed])
-    kind, steps = [*NOISES][seed % 3], [*STEPS.values()][seed % len(STEPS)]
+    kind, steps = [*NOISES][seed % 4], [*STEPS.values()][seed % len(STEPS)]
     k, private = int(rng.integers(2, 4)), bool(rng.random() < 0.4)
     scale = Fraction(int(rng.integers(3, 9)), 10) if private else Fraction(int(rng.integers(3, 40)), 10)
     x = rng.integers(0, 2 if private else 7, k)
@@ -189,7 +193,7 @@ def coverage(kind: str, steps: str, read_as: str, read_steps: str) -> float:
     return held / total
 
 
-@pytest.mark.parametrize(("kind", "steps"), PAIRS[5:7])
+@pytest.mark.parametrize(("kind", "steps"), [PAIRS[5], PAIRS[14]])
 def test_intervals_hold_as_often_as_they_say(kind: str, steps: str) -> None:
     assert coverage(kind, steps, kind, steps) == pytest.approx(COVERED, abs=1e-5)
 

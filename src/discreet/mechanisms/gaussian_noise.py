@@ -1,10 +1,14 @@
-"""Discrete Gaussian noise: P(d) ∝ e^{-d²/2σ²} on the whole numbers (Canonne, Kamath and Steinke 2020), independent by cell."""
+"""Discrete Gaussian noise: P(d) ∝ e^{-d²/2σ²} on the whole numbers (Canonne, Kamath and Steinke 2020), independent by cell.
+
+Gaussian noise that was rounded to the nearest whole number is another, which others publish and which is read alone.
+"""
 
 from functools import cached_property
 from math import ceil, inf, log
 
 import numpy as np
 from attrs import field, frozen
+from scipy.special import erf, erfcx, log_ndtr
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -108,3 +112,35 @@ class GaussianNoise(IndependentNoise):
         law = np.exp(self._tails)
         below = 1.0 - law[1:]
         return np.asarray(np.searchsorted(below, rng.random((size, self.cells)), side="right") - self._last, dtype=np.int64)
+
+
+@frozen
+class RoundedGaussianNoise(GaussianNoise):
+    """Independent noise that is a normal variable with variance σ², rounded to the nearest whole number."""
+
+    @property
+    def is_kernel(self) -> bool:
+        """No: an interval of the normal law is no parabola."""
+        return False
+
+    def log_factor(self, difference: Floats) -> Floats:
+        """ln P(noise = d): of the tails from d - ½ and from d + ½ on, as e^{-x²/2} times what changes slowly, so that nothing cancels."""
+        d = np.abs(np.asarray(difference, dtype=np.float64))
+        away = np.maximum(d, 1.0)
+        near, far = (erfcx((away + half) / (self.sigma * 2.0**0.5)) for half in (-0.5, 0.5))
+        rest = -np.expm1(np.log(far / near) - away / self.variance)
+        tail = -0.5 * ((away - 0.5) / self.sigma) ** 2 + np.log(0.5 * near * rest)
+        return np.asarray(np.where(d > 0.0, tail, np.log(erf(0.5 / (self.sigma * 2.0**0.5)))))
+
+    def log_at_least(self, t: Floats | float) -> Floats:
+        """ln P(noise >= t)."""
+        return np.asarray(log_ndtr((0.5 - np.ceil(t)) / self.sigma))
+
+    def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
+        """Return the reach of the noise without rounding, which moves every cell by a half at most."""
+        low, high = super().reach(cells, block, tail)
+        return (low, high) if cells <= 1 else (low - cells // 2, high + cells // 2)
+
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """Float draws, one a row."""
+        return np.asarray(np.rint(rng.normal(0.0, self.sigma, (size, self.cells))), dtype=np.int64)

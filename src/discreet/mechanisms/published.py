@@ -19,7 +19,7 @@ from discreet.arrays import Floats
 from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.changed_counts import MatrixChange, RandomRounding, ReadNoise
-from discreet.mechanisms.gaussian_noise import GaussianNoise
+from discreet.mechanisms.gaussian_noise import GaussianNoise, RoundedGaussianNoise
 from discreet.mechanisms.laplace import LaplaceNoise
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
@@ -53,7 +53,11 @@ def _laplace_scale(value: Any) -> Fraction:
 
 
 def _sigma(value: Any) -> Fraction | None:
-    return None if value is None else _scale(value, "sigma")
+    return None if value is None else _deviation(value)
+
+
+def _deviation(value: Any) -> Fraction:
+    return _scale(value, "sigma")
 
 
 def _rho(value: Any) -> Fraction | None:
@@ -140,6 +144,24 @@ class PublishedGaussian(PublishedNoise):
 
     def __repr__(self) -> str:
         return f"DiscreteGaussian({'sigma' if self.rho is None else 'rho'}={str(self.sigma if self.rho is None else self.rho)!r})"
+
+
+@frozen(repr=False)
+class PublishedRoundedGaussian(PublishedNoise):
+    """Normal noise with standard deviation σ, rounded to the nearest whole number: which is not discrete Gaussian noise."""
+
+    sigma: Fraction = field(default=None, converter=_deviation)
+    name: ClassVar[str] = "rounded-gaussian"
+
+    def on(self, cells: int) -> IndependentNoise:
+        """The noise of so many cells."""
+        return RoundedGaussianNoise(cells, float(self.sigma**2))
+
+    def __str__(self) -> str:
+        return f"rounded-gaussian:{self.sigma}"
+
+    def __repr__(self) -> str:
+        return f"Gaussian(sigma={str(self.sigma)!r})"
 
 
 @frozen(repr=False)
@@ -246,6 +268,7 @@ _NOISES: dict[str, Callable[[str], PublishedNoise]] = {
     "laplace": PublishedLaplace,
     "gaussian": PublishedGaussian,
     "zcdp": lambda rho: PublishedGaussian(rho=rho),
+    "rounded-gaussian": PublishedRoundedGaussian,
     "randomized": PublishedAnswers,
     "matrix": PublishedMatrix,
     "random-rounding": PublishedRandomRounding,
@@ -259,10 +282,10 @@ def noise_of(given: Any) -> PublishedNoise:
     name, _, scale = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
     if name not in _NOISES or not scale:
         raise InvalidInputError(
-            "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=), .Matrix(rows), "
-            f".RandomRounding(to=) or .RandomizedResponse(epsilon=); got {shown(given)!r}",
-            in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE, matrix:@FILE, random-rounding:BASE or "
-            f"randomized:EPSILON; got {shown(given)!r}",
+            "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=), .Gaussian(sigma=), "
+            f".Matrix(rows), .RandomRounding(to=) or .RandomizedResponse(epsilon=); got {shown(given)!r}",
+            in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE, rounded-gaussian:SIGMA, "
+            f"matrix:@FILE, random-rounding:BASE or randomized:EPSILON; got {shown(given)!r}",
         )
     return _NOISES[name](scale)
 
@@ -530,7 +553,7 @@ def stepped(noise: CellNoise, steps: tuple[PublishedStep, ...]) -> CellNoise:
 
 
 def published_count(value: Any, noise: PublishedNoise) -> int:
-    """A published count as a record holds it. One with Laplace noise is rounded to the nearest whole number, which is then what is read."""
+    """A published count as a record holds it. One with real noise is rounded to the nearest whole number, which is then read."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return SUPPRESSED
     try:
@@ -539,6 +562,6 @@ def published_count(value: Any, noise: PublishedNoise) -> int:
         raise InvalidInputError(f"a published count must be a number, or None where it is suppressed; got {shown(value)!r}") from None
     if abs(number) > limits.COUNT:
         raise InvalidInputError(f"published counts must lie between -2**53 and 2**53; got {shown(value)}")
-    if number.denominator != 1 and not isinstance(noise, PublishedLaplace):
+    if number.denominator != 1 and not isinstance(noise, (PublishedLaplace, PublishedRoundedGaussian)):
         raise InvalidInputError(f"{noise.name} noise makes whole numbers, and a published count is {shown(value)}: look at the noise")
     return round(number)

@@ -48,7 +48,8 @@ class ObserveRequest(Request):
     )
     noise: str = asked(
         Kind(_noise),
-        "The noise on every count: gaussian:SIGMA, zcdp:RHO, geometric:EPSILON, laplace:SCALE (rounded), random-rounding:BASE, "
+        "The noise on every count: gaussian:SIGMA, zcdp:RHO, geometric:EPSILON, laplace:SCALE or rounded-gaussian:SIGMA (real "
+        "noise, rounded), random-rounding:BASE, "
         "matrix:@FILE (a text file with a line for each true count from 0 on: the probabilities of publishing 0, 1, ..., separated by "
         "commas), or randomized:EPSILON for randomized answers.",
         default=REQUIRED,
