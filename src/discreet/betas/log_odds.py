@@ -44,7 +44,7 @@ _END_TAIL = 1e-16
 _UNPLACED_WEIGHT = 1e-18
 """Weight of components, relative to all, that do not matter for where panels are."""
 _LOG_TERM_DEPTH = 80.0
-"""How far below the largest of its row, in logarithms, a term must be in the middle of a panel to be left out there."""
+"""A term is left out of a panel if it is below the largest of its row by this much, in logarithms, in the middle."""
 _APART = 100.0
 """Rows are computed together if the logarithms of their largest columns change alike over half a panel, to this difference."""
 _LARGEST_LOG_FACTOR = 600.0
@@ -52,9 +52,9 @@ _LARGEST_LOG_FACTOR = 600.0
 _CACHED = 1 << 15
 """Terms that are computed together."""
 _ROW_WORK = 8 * _PANEL_NODES
-"""How much a row on a panel counts against a density: its values at the nodes are held."""
+"""The work of a row on a panel, in densities: its values at the nodes are held."""
 _PAIR_WORK = 8
-"""How much a pair of nodes counts against a density."""
+"""The work of a pair of nodes, in densities."""
 _FEW_TERMS = 24
 """Terms of a joint law that are fewer as a rule than it takes to look for a shorter sum."""
 _RESIDUE = 1e-14

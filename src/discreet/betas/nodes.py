@@ -1,4 +1,4 @@
-"""How many nodes stand for the rests of mixtures of Beta(a + x, b + r), with a proof (docs/proofs/inference.md).
+"""The number of nodes that stand for the rests of mixtures of Beta(a + x, b + r), with a proof (docs/proofs/inference.md).
 
 The weight of a count x and a rest r is `f(x) g(r) h(x + r)`, and `I_t(a + x, b + r)` is a smooth function of r, and so is h as a rule.
 For a polynomial of a degree below N the sum of `g(r)` times it is a sum over N whole nodes, `γ_j = Σ_r g(r) l_j(r)`, l the polynomials

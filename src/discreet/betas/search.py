@@ -34,13 +34,13 @@ _AT_END = 1e-9
 _QUADRATIC = 0.125
 """A step of Newton's that is expected to be shorter than this part of the precision is not made."""
 _COPIED = 2
-"""How many times as long it takes to look at some of many distributions, whose coefficients are copied, as at all of them, by each."""
+"""Looking at some of many distributions, whose coefficients are copied, takes this many times as long for each as looking at all."""
 _NEAR_PROBITS = 1.5
 _ROOT = float(np.sqrt(2.0 * np.pi))
 _POWER_STRIDE = 16
 """Powers are products of those of every sixteenth exponent and of the exponents below sixteen."""
 _SHIFT = 4
-"""How far arguments of polygamma functions are moved up before their asymptotic series is used."""
+"""Arguments of polygamma functions are moved up by this much before their asymptotic series is used."""
 
 
 class ContinuousLaw(Protocol):

@@ -21,9 +21,9 @@ _FINEST_PLACES, _PLACE_HALVINGS = 1.0 / 64, 12
 _NEARLY = 1.02
 """A shortest interval among places that is this much longer than the shortest of all may still become it."""
 _BELOW_PRECISION = 1e-14, 1e-10
-"""How closely the probability below the interval is searched for, absolutely and relatively."""
+"""The absolute and the relative precision of the probability below the interval."""
 _DENSITY_TOLERANCE = 1e-6
-"""How much a density may differ, relative to that at the ends, before it counts as above or below it."""
+"""A density counts as above or below that at the ends if it differs by more than this part of it."""
 _UNSEARCHED_ENDS = 1e-5
 """Probability at 0 and at 1 in which nothing is looked for: densities may grow without bound there and hold next to nothing."""
 

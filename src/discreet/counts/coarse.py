@@ -30,7 +30,7 @@ from discreet.numerics.sum_rules import spreading_nodes
 from discreet.numerics.tails import kept
 
 _WIDENED, _TILT_PRECISION = 4.0, (1e-15, 1e-12)
-"""How much further out a tilt is tried that is not far enough, and how closely it is searched for, absolutely and relatively."""
+"""The factor by which a tilt that is not far enough is enlarged, and the absolute and relative precision of tilts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def most_nodes(a: float) -> float:
 
 
 def _spacing(a: float) -> float:
-    """How much further out each node is than the last, relatively: the relative width of a category's law is at least the root of 1/a."""
+    """Return the ratio of neighbouring nodes: the relative width of a category's law is at least the root of 1/a."""
     return float(_NODE_SPACING / (1.0 + a) ** 0.5)
 
 

@@ -59,7 +59,7 @@ class Kernel:
 
     @property
     def slope(self) -> float:
-        """How fast the log likelihood falls on either side of the noisy count; where it bends, as it does four deviations away."""
+        """The fall of the log likelihood a count on either side of the noisy one; where it bends, the fall four deviations away."""
         return float(self.fall or 4.0 * self.curvature**0.5)
 
     @property

@@ -52,7 +52,7 @@ _DOUBLED = 2.0 ** np.arange(60.0)
 _STEPS = spreading_steps(2.0**60, _FINENESS, 1.0 + 1.0 / _FINENESS)
 """Distances of nodes from 0, from bends and from the end."""
 _CLOSEST_RUNGS = 1e-6
-"""How close a tilt comes to the slope of the noise, relative to it."""
+"""The least distance of a tilt from the slope of the noise, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class _Nodes:
         likelihood = [_likelihoods(count, x, last=end) for count, x, end in zip(parts.counts, places, ended, strict=True)]
         self.at_end = np.array([one[-2] for one in likelihood])
         self.falls = self.at_end - np.array([one[-1] for one in likelihood])
-        """How fast the log likelihood falls from the last node on."""
+        """The fall of the log likelihood from the last node to the count after it."""
         self.ended = np.array(ended)
         """Whether that is the last possible count."""
         a, x = parts.a[self.owner], self.x
@@ -144,7 +144,7 @@ class _Nodes:
 
     @property
     def slope(self) -> float:
-        """How fast likelihoods fall that do: tilts of this size matter."""
+        """The least fall of the likelihoods that fall: tilts of this size matter."""
         falling = self.falls[(self.falls > 0.0) & np.isfinite(self.falls)]
         return float(falling.min()) if falling.size else 1.0
 

@@ -33,7 +33,7 @@ from discreet.numerics.tails import kept
 _SUMMED = 1 << 25
 """Products of all convolutions up to which they are added up directly, to a relative error of 1e-12 however small the sums are."""
 _SUM_DEPTH, _TRANSFORM_DEPTH = 400.0, 4.0
-"""How far below its mean's, in logarithms, the probability of a segment's total may be: with direct sums, and with Fourier transforms."""
+"""The most that the probability of a segment's total is below its mean's, in logarithms: with direct sums, and with Fourier transforms."""
 _UNDERFLOW = 1e-290
 """The probability, relative to the largest, below which ends of direct sums are dropped; of sums by Fourier transforms it is `FLOOR`."""
 
@@ -195,7 +195,7 @@ def _held(parts: Parts, whole: Count, root: SizePrior, log_constant: float, tail
 
 
 def totals_gone_through(totals: tuple[int, int], low: Counts, high: Counts) -> int:
-    """How many values the total of parts between these counts has or, if it is known, that of all but the part with most values."""
+    """Return the number of values of the total of parts between these counts or, if it is known, of all but the longest part."""
     first, last = totals
     if first < last:
         return last - first + 1

@@ -134,7 +134,7 @@ class BayesOptimal(Report):
 
 
 def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the mechanisms that it stands beside
-    """The same mechanism with a better report: the candidate with the least expected Hellinger error under the prior predictive.
+    """A mechanism with a better report: the candidate with the least expected Hellinger error under the prior predictive.
 
     Reports are post-processing, so the guarantee stays. How the best one is found, and where it is approximate, is said at the top of
     this module. Raises InvalidInputError for what is not a mechanism, and TooLargeError where the candidates of a mechanism without

@@ -24,7 +24,7 @@ CALIBRATION_PASSES = 6
 
 
 def Calibrated(mechanism: ExponentialT) -> ExponentialT:  # noqa: N802  named like the mechanisms that it stands beside
-    """The same mechanism with its exponent multiplied by the largest `factor` whose certified loss is at most ε: ε by computation.
+    """A mechanism with its exponent multiplied by the largest `factor` whose certified loss is at most ε: ε by computation.
 
     The factor is a function of public parameters alone. Costs a few evaluations of the loss: O(n²) for two categories. Raises
     InvalidInputError for what is not a Hellinger mechanism or has a factor already, and TooLargeError where the loss cannot be computed.

@@ -204,7 +204,7 @@ def _matrix_rows(given: Any) -> tuple[tuple[Fraction, ...], ...]:
 
 
 _ADDS_UP = Fraction(1, 10**6)
-"""How far the probabilities of a row may be from 1 together: offices publish rounded ones."""
+"""The probabilities of a row may differ from 1 together by this much: offices publish rounded ones."""
 
 
 @frozen(repr=False)

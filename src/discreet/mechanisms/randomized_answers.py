@@ -29,7 +29,7 @@ def _log_over_factorial(x: Floats, reference: float) -> Floats:
 
 @frozen
 class Truthful:
-    """How many of some answers are truthful: ln((p - q)/q)^m/(y - m)!, without `taken` for each of them and relative to a likely one."""
+    """The number of truthful answers among some: ln((p - q)/q)^m/(y - m)!, without `taken` for each and relative to a likely number."""
 
     answers: int
     likely: float
@@ -62,7 +62,7 @@ class RandomizedAnswers:
     k: int
 
     def tree(self, a: Floats, answers: Sequence[int]) -> tuple[Split, SizePrior, float]:
-        """How many of these answers are truthful: the tree under Dir(a), the weight of its root, and the constant that logarithms lack."""
+        """Return the tree of truthful answers under Dir(a), the weight of its root, and the constant that logarithms lack."""
         scale = self.epsilon + log(1.0 + (self.k - 1.0) * exp(-self.epsilon))
         log_odds = self.epsilon + log(-expm1(-self.epsilon))
         y, n = np.array(answers, dtype=np.float64), sum(answers)

@@ -19,7 +19,7 @@ def quantum_above(seconds: float) -> float:
 
 @contextmanager
 def whole_quanta(quantum: float | None) -> Iterator[None]:
-    """Whatever is done inside ends, also by an error, at a whole multiple of the quantum after it began; at once if there is none."""
+    """End the block, also after an error, at a whole multiple of the quantum after it began; at once if there is no quantum."""
     if quantum is None:
         yield
         return

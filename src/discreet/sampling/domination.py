@@ -133,7 +133,7 @@ def _highest_power(c: float, distance: float) -> float:
 
 
 def _reach(c: float, depth: float, power: int) -> float:
-    """How far in this power's exponential stays within `_LIFT` of where it is nearest to g: an H, or 0 if all the way."""
+    """Return the H down to which this power's exponential stays within `_LIFT` of its nearest to g; 0 if it does all the way."""
     low, high = 0.0, _contact(c, depth, power)
     top = _height(c, power, high) - _LIFT
     if top <= 0.0:

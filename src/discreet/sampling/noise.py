@@ -28,7 +28,7 @@ beyond 2^6 times its scale with probability below 2^-90. It then raises, whateve
 
 @frozen(repr=False, eq=False)
 class NoiseLaw:
-    """How noise is made of words: a size, put together from digits, and a sign.
+    """The recipe of noise from words: a size, put together from digits, and a sign.
 
     The size is Σ place · digit. Where there is a gate, whose digit is 0 or 1, the size is that digit times one more than the sum.
     """

@@ -35,7 +35,7 @@ _LARGE = 16.0
 _ALIKE = 0.8
 """The likeness of tilts above which one set of rates bounds the totals of all groups of a batch."""
 _FARTHER = np.concatenate([[0], 4 ** np.arange(0, 20)])
-"""How far beyond the totals that are looked at ln h is sampled for a bound on what is left out; and at the last possible total."""
+"""The distances beyond the totals that are looked at where ln h is sampled to bound the rest; so it is at the last possible total."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ class Frequencies:
 
     @property
     def weights(self) -> Floats:
-        """How often each counts: those but the first, and but the last of an even period, stand for their negatives too."""
+        """The weight of each frequency: all but the first, and but the last of an even period, stand for their negatives too."""
         return np.asarray(conjugates(self.period)[: self.count] / self.period)
 
     def _few(self, laws: int, width: int) -> bool:

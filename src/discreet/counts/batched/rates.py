@@ -24,8 +24,8 @@ from discreet.numerics.tilts import balancing_tilts
 RATE_DEPTH = 45.0
 """A window ends where its factor has fallen by this much, in logarithms."""
 _FAIRLY_CLOSE = 2.0
-"""How far the mean total may be from the public one, in standard deviations: e^-2 of the largest probability is enough for a value, which
-samplers ask for thousands of times."""
+"""The most that the mean total may be from the public one, in standard deviations: e^-2 of the largest probability is enough for a value,
+which samplers ask for thousands of times."""
 _SMALL_FACTORIALS = 2000.0
 """Counts up to which logarithms of their factorials are small enough for their digits."""
 _RATE_PEAK_STEPS = 40

@@ -22,7 +22,7 @@ _STEEPEST = 60.0
 _GENTLE = 0.2
 """The steepest tilt of a total near 0, in parts of the slope of the noise."""
 _NEAR_DEVIATIONS = 6.0
-"""How near, in standard deviations."""
+"""A total is near 0 if 0 is within this many standard deviations of its mean."""
 
 LogSlope = Callable[[Floats, Counts], tuple[Floats, Floats]]
 """The first and second derivative of ln h at a total, for the groups of these indices."""

@@ -41,7 +41,7 @@ class GroupCells:
 
     @property
     def slope(self) -> float:
-        """How fast the log likelihood falls on either side of a noisy count, about."""
+        """About the fall of the log likelihood a count on either side of a noisy one."""
         return self.noise.slope
 
     def __len__(self) -> int:
