@@ -15,10 +15,9 @@ from discreet.present.terminal import Lines, interval_heading, notice, print_jso
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
 from discreet.requests.records import ContrastRequest
-from discreet.text import listed
+from discreet.requests.two_records import ALIKE, TAKEN, contrast_of_records
 
 if TYPE_CHECKING:
-    from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast, Quantity
     from discreet.inference.records import DifferenceOfShares, RecordContrast
     from discreet.model.dirichlet import Dirichlet
@@ -122,8 +121,6 @@ def _known(moment: Callable[[], float]) -> float | None:
 
 def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
     """One category in two releases about different records, whose posteriors are independent."""
-    from discreet.inference.contrasts import independent_contrast
-    from discreet.inference.records import of_different_records
     from discreet.inference.several.combine import drawn_alike
 
     if category is None:
@@ -134,52 +131,20 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
     check_different(paths, "a release does not differ from itself")
     found = [read_record(path) for path in paths]
     if drawn_alike(*found):
-        notice("both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups")
+        notice(ALIKE)
     readers = [parse_reader_prior(asked.prior, one) for one in found]
     if not asked.slow:
         check_pairs(found, "discreet contrast ... --slow")
-    are_tables = {bool(one.by.columns) for one in found}
-    if len(are_tables) > 1:
-        raise InvalidInputError("one of these records is a table and one is of one variable: compare two tables, or two of one variable")
-    if group is not None and are_tables == {False}:
-        raise InvalidInputError("--group is for tables, and these records have no groups")
     names = (Path(paths[0]).name, Path(paths[1]).name)
     names = paths if names[0] == names[1] else names
-    posteriors = [_posterior(one, reader, group) for one, reader in zip(found, readers, strict=True)]
-    compared: Contrast | RecordContrast
-    if asked.about == "records":
-        one, other = (posterior.records.marginal(category) for posterior in posteriors)
-        compared = of_different_records(one, other, names)
-    else:
-        compared = independent_contrast(
-            *(posterior.marginal(category) for posterior in posteriors),
-            names=names,
-            priors=(_parameters(posteriors[0], category), _parameters(posteriors[1], category)),
-        )
+    key = None if group is None else group_key(group, "--group")
+    with progress_bar() as tell:
+        compared = contrast_of_records(found, readers, names, category, key, of_records=asked.about == "records", tell=tell)
     if as_json:
         within = None if group is None else parse_list(group, "--group")
         print_json({**_fields(compared, category, asked.mass), "shares_of": asked.about, "group": within})
         return
-    taken = ("Taken to be", "about different records; two releases about the same records are not compared like this")
     promises = [("Promise", f"{name}: {promise_lines(one, computed=False)[0][1]}") for name, one in zip(names, found, strict=True)]
     title = category if group is None else f"{category} in {group}"
     shares = [("Shares", f"{name}: {whose(one, asked.about)}") for name, one in zip(names, found, strict=True)]
-    _print(compared, title, asked.mass, [taken, *shares, *prior_lines(readers[0]), *promises])
-
-
-def _posterior(found: "Release", reader: "Dirichlet | None", group: str | None) -> "NoiseAware":
-    """The posterior of a release, or of one group of a table."""
-    if found.by.columns and group is None:
-        raise InvalidInputError(f"a record has groups by {listed(found.by.columns)}: name one of them with --group")
-    with progress_bar() as tell:
-        posterior = found.noise_aware(reader, progress=tell)
-        single: NoiseAware = posterior if group is None else posterior[group_key(group, "--group")]
-    return single
-
-
-def _parameters(posterior: "NoiseAware", category: str) -> tuple[float, float]:
-    """The prior parameters of a category, and of all others together."""
-    from discreet.validation import category_index
-
-    own = posterior.prior.exact[category_index(posterior.prior.categories, category)]
-    return float(own), float(posterior.prior.exact_total - own)
+    _print(compared, title, asked.mass, [("Taken to be", TAKEN), *shares, *prior_lines(readers[0]), *promises])

@@ -54,11 +54,17 @@ def _is_idle(spelling: str, label: Hashable, every: list[Declared]) -> bool:
     return all(declared.contradicts(spelling, label) for declared in every if declared.index(label) is not None)
 
 
-def read_toml(path: "str | PathLike[str]", what: str) -> dict[str, Any]:
-    """The content of a TOML file, with decimals as they are written; of corrections, which are private, no error shows any."""
+def read_toml(path: "str | PathLike[str]", what: str, text: str | None = None) -> dict[str, Any]:
+    """The content of a TOML file, with decimals as they are written; of corrections, which are private, no error shows any.
+
+    `text` is read in place of the file that `path` names.
+    """
     try:
-        with Path(path).expanduser().open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
+        if text is None:
+            with Path(path).expanduser().open("rb") as file:
+                content = file.read(_LARGEST_FILE + 1)
+        else:
+            content = text.encode()
         if len(content) > _LARGEST_FILE:
             raise OSError(0, "it is too large")  # noqa: TRY301
         return tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)

@@ -44,6 +44,11 @@ def columns_of(source: str, encoding: str = "utf-8") -> dict[str, str | None]:
     return databases.columns_of(source) if databases.is_database(source) else files.columns_of(source, encoding)
 
 
+def rows_of(source: str) -> int | None:
+    """About how many rows a file has, for the curator alone; None where that is not known at once, as of a database."""
+    return None if databases.is_database(source) else files.rows_of(source)
+
+
 def _check_uniform(table: nw.DataFrame[Any], columns: tuple[str, ...]) -> None:
     """Refuse, strictly, a column of pandas or Arrow one of whose values would decide how all are read, or whether they can be."""
     if table.implementation.is_pyarrow():

@@ -11,7 +11,7 @@ from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
 from discreet.present.how_read import whose
 from discreet.present.html import Html, element, escaped, isolated, joined, table, table_row
-from discreet.present.page_figure import figure, percentages_of, together
+from discreet.present.page_figure import can_be_crossed, crossed, figure, percentages_of, together
 from discreet.present.page_rows import Panel, Shares, SizeRow, cut
 from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
 from discreet.record.pages import block_of
@@ -102,8 +102,8 @@ def _asked(found: "Release") -> "Lines":
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
-    """The figures and the tables, with notes before them."""
+def answered(found: "Release", shares: Shares, *notes: Html, one_table: bool = False) -> Html:
+    """The figures and the tables, with notes before them; in one table of all groups by all categories where that is asked and fits."""
     mass, reported, by = f"{100.0 * shares.how.mass:g} %", shares.reason is not None, cut(listed(found.by.columns))
     parts = [_caveat(shares)] if reported else []
     parts += notes
@@ -112,8 +112,11 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
         about = f"There are about {mean:,.0f} {found.guarantee.unit}s: between {low:,} and {high:,} with probability {mass} or more."
         parts.append(element("p", about))
     parts += [] if shares.caution is None else [element("p", element("strong", "Caution: "), f"{shares.caution}.", class_="warn")]
-    parts.append(element("p", _legend(found, shares, mass), class_="quiet"))
-    for panel in shares.panels:
+    is_one = one_table and not reported and can_be_crossed(shares.panels)
+    parts.append(element("p", _legend(found, shares, mass, is_one=is_one), class_="quiet"))
+    if is_one:
+        parts.append(crossed(shares.panels, f"Shares by {by}, noise allowed for.", mass))
+    for panel in () if is_one else shares.panels:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))
         parts += _panel(panel, mass, as_reported=reported)
@@ -125,7 +128,7 @@ def answered(found: "Release", shares: Shares, *notes: Html) -> Html:
     return section("The answer" if question is None else joined("The answer: ", isolated(cut(question))), *parts)
 
 
-def _legend(found: "Release", shares: Shares, mass: str) -> str:
+def _legend(found: "Release", shares: Shares, mass: str, *, is_one: bool) -> str:
     legend = f"Shares {whose(found, shares.how.about)}: a dot is the expected share, and its bar holds the share with probability {mass}."
     if shares.how.of_records and shares.noise_reason is not None:
         legend += f" There is no interval by the noise alone: {shares.noise_reason}."
@@ -139,7 +142,7 @@ def _legend(found: "Release", shares: Shares, mass: str) -> str:
         legend += f" The share of “{shares.rest}” is what is left to 100 %, and so are the ends of its interval."
     if shares.ranked:
         legend += " Groups with the largest share come first."
-    if len(shares.panels) > 1:
+    if len(shares.panels) > 1 and not is_one:
         legend += " Each figure has a scale of its own, which begins at 0."
     return legend
 

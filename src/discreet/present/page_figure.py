@@ -6,13 +6,17 @@ A row is text beside a small picture whose places are percentages of its width, 
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from discreet.present.html import Html, element, isolated
+from discreet.present.html import Html, element, isolated, joined, table
 from discreet.text import in_percent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.present.page_rows import Panel, ShareRow
 
 _MOST_TICKS = 5
+_MOST_CROSSED = 5
+"""Categories of which one table has room beside the groups."""
 _ROWS_TOGETHER = 15
 """Rows of a figure or a table that are printed on one sheet."""
 
@@ -36,6 +40,35 @@ def figure(panel: "Panel", name: str, *, as_reported: bool) -> Html:
     return element("figure", *top, *rows, _axis(marks), role="group", aria_label=name, **kept)
 
 
+def crossed(panels: "Sequence[Panel]", caption: str, mass: str) -> Html:
+    """One table of all groups by all categories, with the interval and the picture of each share in its cell, on one axis."""
+    marks = _ticks(max(row.high for panel in panels for row in panel.rows))
+    words = [percentages_of(panel) for panel in panels]
+    lines = [
+        element(
+            "tr",
+            element("th", isolated(panels[0].rows[place].label), scope="row"),
+            *(_cell(panel.rows[place], marks, *numbers[place]) for panel, numbers in zip(panels, words, strict=True)),
+        )
+        for place in range(len(panels[0].rows))
+    ]
+    heads = ("group", *(joined(isolated(panel.heading or ""), f", {mass} interval") for panel in panels))
+    numbers = element("tr", element("td"), *(element("td", _numbers(marks), class_="axis") for _ in panels), aria_hidden="true")
+    return element("div", table(caption, heads, [*lines, numbers], class_="crossed"), class_="across-page", tabindex="0")
+
+
+def can_be_crossed(panels: "Sequence[Panel]") -> bool:
+    """Whether all groups have all of a few categories, in the same order, so that one table shows them."""
+    labels = [[row.label for row in panel.rows] for panel in panels]
+    short = 1 < len(panels) <= _MOST_CROSSED and all(one == labels[0] for one in labels)
+    return short and bool(labels[0]) and not any(panel.left_out or any(row.alone for row in panel.rows) for panel in panels)
+
+
+def _cell(row: "ShareRow", marks: list[float], share: str, interval: str) -> Html:
+    picture = element("div", _bar(row, marks), class_="plot", aria_hidden="true")
+    return element("td", element("b", share), " ", element("span", interval, class_="quiet"), picture)
+
+
 def together(rows: int) -> dict[str, str]:
     """The attribute of what a printer keeps on one sheet: so many rows as leave room for more."""
     return {"class_": "together"} if rows <= _ROWS_TOGETHER else {}
@@ -56,20 +89,27 @@ def _place(value: float, marks: list[float]) -> str:
 
 def _row(row: "ShareRow", marks: list[float], numbers: tuple[str, str], *, as_reported: bool) -> Html:
     said = f"{row.label}: {', '.join(numbers)}"
+    kind = "row reported" if as_reported else "row"
+    picture = element("div", _bar(row, marks, role="img", aria_label=said), class_="plot")
+    return element("div", element("span", isolated(row.label), class_="label"), picture, class_=kind)
+
+
+def _bar(row: "ShareRow", marks: list[float], **attributes: str) -> Html:
     low, mean, high = (_place(value, marks) for value in (row.low, row.mean, row.high))
     grid = [element("line", class_="grid", x1=_place(mark, marks), x2=_place(mark, marks), y1="0", y2="100%") for mark in marks]
     bar = element("line", class_="bar", x1=low, x2=high, y1="50%", y2="50%")
     dot = element("circle", class_="dot", cx=mean, cy="50%", r="5")
-    picture = element("svg", *grid, bar, dot, role="img", aria_label=said)
-    kind = "row reported" if as_reported else "row"
-    return element("div", element("span", isolated(row.label), class_="label"), element("div", picture, class_="plot"), class_=kind)
+    return element("svg", *grid, bar, dot, **attributes)
 
 
 def _axis(marks: list[float]) -> Html:
     """The numbers below the rows, which say them already: readers of the rows need not hear them."""
+    return element("div", element("span", class_="label"), _numbers(marks), class_="row axis")
+
+
+def _numbers(marks: list[float]) -> Html:
     decimals = max(0, -floor(log10(100.0 * (marks[1] - marks[0])) + 1e-9))
     while decimals < 6 and any(abs(round(100.0 * mark, decimals) - 100.0 * mark) > 1e-9 for mark in marks):
         decimals += 1
     words = [element("text", f"{100.0 * mark:.{decimals}f}\u00a0%", x=_place(mark, marks), y="1.1rem") for mark in marks]
-    picture = element("svg", *words, aria_hidden="true")
-    return element("div", element("span", class_="label"), element("div", picture, class_="plot"), class_="row axis")
+    return element("div", element("svg", *words, aria_hidden="true"), class_="plot")

@@ -95,21 +95,28 @@ def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
 
 def study_page(records: "Mapping[str, Release]", title: str | None, how: HowRead) -> bytes:
     """One page for all tables of a study, with the record of each inside."""
-    heading = "A study" if title is None else title
+    return document(title or _UNTITLED, study_parts(records, title, how), [found.to_json() for found in records.values()]).encode()
+
+
+_UNTITLED = "A study"
+
+
+def study_parts(records: "Mapping[str, Release]", title: str | None, how: HowRead, beside: Mapping[str, Html] | None = None) -> Html:
+    """The tables of a study, one below the other; `beside` has what stands below the name of each."""
     lead = (
         f"{counted(len(records), 'table')} that were released together; what they give away adds up{_together(records.values())}. {ALONE}"
     )
     kicker = element("p", "Results published with differential privacy", class_="kicker")
-    top = element("header", kicker, element("h1", isolated(heading)), element("p", lead, class_="lead"))
-    parts = [part for name, found in records.items() for part in _part(name, found, how)]
-    return document(heading, joined(top, *parts), [found.to_json() for found in records.values()]).encode()
+    top = element("header", kicker, element("h1", isolated(title or _UNTITLED)), element("p", lead, class_="lead"))
+    return joined(top, *(part for name, found in records.items() for part in _part(name, found, how, (beside or {}).get(name, Html()))))
 
 
-def _part(name: str, found: "Release", how: HowRead) -> list[Html]:
+def _part(name: str, found: "Release", how: HowRead, beside: Html) -> list[Html]:
     shares = shares_of(found, how)
     return [
         element("h2", isolated(plain(name))),
-        answered(found, shares),
+        beside,
+        answered(found, shares, one_table=True),
         meaning(found, shares),
         promise(found, "this table"),
         counting(found),

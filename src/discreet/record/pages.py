@@ -27,10 +27,15 @@ def is_page(content: bytes) -> bool:
 
 def record_in(content: bytes) -> bytes:
     """The JSON text of the record that a page holds."""
-    _, begin, rest = content.partition(_BEGIN.encode())
-    record, end, after = rest.partition(_END.encode())
-    if not begin or not end or _BEGIN.encode() in after:
+    found = records_in(content)
+    if len(found) != 1:
         raise InvalidInputError(
             "this is not a page that `discreet report` wrote of one record; of a study's page, read the records in the study's folder"
         )
-    return record
+    return found[0]
+
+
+def records_in(content: bytes) -> list[bytes]:
+    """The JSON texts of all records that a page holds, several of which are those of a study."""
+    parts = [part.partition(_END.encode()) for part in content.split(_BEGIN.encode())[1:]]
+    return [record for record, end, _ in parts if end] if all(end for _, end, _ in parts) else []

@@ -117,6 +117,13 @@ class Study:
         place = Path(path).expanduser()
         return parsed(read_toml(place, "the study"), place.absolute().parent)
 
+    @staticmethod
+    def of_text(text: str, folder: "str | PathLike[str]") -> "Study":
+        """The study that a TOML text declares, whose paths start from this folder. Raises as `load` does."""
+        from discreet.requests.study_file import parsed
+
+        return parsed(read_toml("as it is written", "the study", text), Path(folder).expanduser().absolute())
+
     @property
     def epsilons(self) -> dict[str, Fraction]:
         """Each table's part of ε, exactly: they add up to ε."""

@@ -88,7 +88,7 @@ def release(
                     warn_of_second_budget(book, study.dataset, told)
                 _charge(study, book, ready, working, told)
             else:
-                _check_charged(study, book, ready, kept)
+                check_charged(study, book, ready, kept)
             _draw(study, ready, working)
         else:
             _check_same(study, working)
@@ -193,7 +193,7 @@ def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, so
         raise
 
 
-def _check_charged(study: Study, ledger: Ledger | None, ready: Ready, key: str) -> None:
+def check_charged(study: Study, ledger: Ledger | None, ready: Ready, key: str) -> None:
     """Refuse to draw for a charge that was for something else."""
     line = None if ledger is None or study.dataset is None else ledger.charged(study.dataset, key)
     if line is None or ledger is None:
@@ -213,9 +213,14 @@ def _draw(study: Study, ready: Ready, working: Path) -> None:
     """Draw all tables and write their records, and last the manifest, which makes them whole."""
     for name, record in [(name, one.draw()) for name, one in ready.items()]:
         _write(working / f"{name}.json", record.to_json().encode())
-    manifest, place = {"format": STUDY_FORMAT, "version": _VERSION, **public_words(study)}, working / f"{MANIFEST}.json"
-    with written_beside(place, lambda file: file.write(json.dumps(manifest, indent=2).encode())) as written:
+    place = working / f"{MANIFEST}.json"
+    with written_beside(place, lambda file: file.write(manifest(study))) as written:
         put_over(written, place)
+
+
+def manifest(study: Study) -> bytes:
+    """The file that lists the tables in a published folder."""
+    return json.dumps({"format": STUDY_FORMAT, "version": _VERSION, **public_words(study)}, indent=2).encode()
 
 
 def public_words(study: Study) -> dict[str, Any]:

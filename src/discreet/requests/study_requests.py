@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.requests.delivery import AS_JSON, OUTPUT, YES, file_kind
-from discreet.requests.fields import REQUIRED, Request, asked, changed
+from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import SWITCH_KIND, TEXT_KIND
 from discreet.requests.plan import PlanRequest
 from discreet.requests.records import RecordRequest, ReportRequest
@@ -65,6 +65,48 @@ class StudyPlanRequest(StudyRequest):
         call="",
     )
     as_json: bool = asked(**AS_JSON)
+
+
+STUDY_PART, PATHS_PART = "A study: several tables, one ε", "Folder of its paths, number of records"
+"""The parts of the form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyTextRequest(Request):
+    """A study as a form holds it: its text, in place of a file."""
+
+    text: str = asked(
+        TEXT_KIND,
+        form=Row(
+            STUDY_PART,
+            "The study, as its file says it",
+            "Released tables are charged at once: epsilon is for all of them, and weight is a table’s part of it.",
+            '[study]\nsource = "survey.csv"\ndataset = "survey"\nid = "participant"\nepsilon = 1.0\n\n'
+            '[tables.smoking]\ncolumn = "smoking"\ncategories = ["never", "former", "current"]\nby.age = ["18-34", "35+"]\nweight = 2',
+            words="the study",
+            rows=14,
+        ),
+        default=REQUIRED,
+        missing="Open the file of a study, type one, or add tables to it from “One table”",
+    )
+    folder: str = asked(
+        TEXT_KIND,
+        form=Row(PATHS_PART, "Folder that its paths start from", "On this machine. Empty: where discreet explore was started."),
+        default=".",
+    )
+    n: int | None = changed(
+        PlanRequest,
+        "n",
+        help="",
+        form=Row(PATHS_PART, "How many records, for the plan", "A public number or a guess. Empty: three are shown.", numeric="numeric"),
+    )
+    ledger: str | None = changed(ReleaseRequest, "ledger", help="")
+
+    def loaded(self) -> "Study":
+        """The study that the text declares."""
+        from discreet.requests.study import Study
+
+        return Study.of_text(self.text, self.folder)
 
 
 @dataclass(frozen=True, kw_only=True)
