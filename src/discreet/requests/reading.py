@@ -15,6 +15,7 @@ from discreet.requests.records import RecordRequest, ShowRequest
 from discreet.validation import category_index, shown, spelling
 
 if TYPE_CHECKING:
+    from discreet.record.release import Release
     from discreet.validation import SharesOf
 
 RELEASE = "release"
@@ -89,12 +90,42 @@ def _group(text: str, reading: FieldContext) -> int | None:
     return _chosen(text, groups, lambda labels: groups.index(group_key(labels, "The group"))) if groups.columns else None
 
 
-def _compared(text: str, reading: FieldContext) -> tuple[Hashable, ...]:
-    """One of two that are compared: the labels of a group, or the category of a record without groups."""
-    group, groups = _group(text, reading), reading.other(RELEASE).by
-    found = (_category(text, reading),) if group is None else groups.key(group)
-    if reading.values.get("first") == found:
+@dataclass(frozen=True)
+class Side:
+    """One of two that are compared: a group, or groups that are put together over some columns, or a category of a record without any."""
+
+    labels: tuple[Hashable, ...]
+    over: tuple[str, ...] = ()
+
+
+def sides(release: "Release") -> list[Side]:
+    """What can be compared: all groups and, where they add up, those with each label of a column; or the categories."""
+    groups = release.by
+    if not groups.columns:
+        return [Side((category,)) for category in release.prior.categories]
+    found = [Side(groups.key(place)) for place in range(len(groups))] if is_listed(len(groups)) else []
+    if len(groups.columns) < 2 or release.n is None or len(groups) > limits.GROUPS_CONVOLVED:
+        return found
+    together = zip(groups.columns, groups.labels, strict=True)
+    return found + [
+        Side((label,), tuple(other for other in groups.columns if other != column)) for column, labels in together for label in labels
+    ]
+
+
+def _compared(text: str, reading: FieldContext) -> Side:
+    """One of the two that are compared; the second one is of the kind of the first."""
+    release = reading.other(RELEASE)
+    every, groups = sides(release), release.by
+    if is_listed(len(every)) and (not groups.columns or is_listed(len(groups))):
+        found = every[_chosen(text, every, lambda _: 0)]
+    else:
+        group = _group(text, reading)
+        found = Side((_category(text, reading),) if group is None else groups.key(group))
+    first: Side | None = reading.values.get("first")
+    if first == found:
         raise InvalidInputError(f"Choose two different {'groups' if groups.columns else 'categories'}")
+    if first is not None and first.over != found.over:
+        raise InvalidInputError("Choose two single groups, or two labels of one column")
     return found
 
 
@@ -120,7 +151,7 @@ def group_code(labels: Sequence[Hashable]) -> str:
 
 _CATEGORY_KIND = Kind(_category, spelling, label_code)
 _CATEGORY_WORD_KIND = Kind(lambda text, reading: spelling(_category(text, reading)))
-_COMPARED_KIND = Kind(_compared, list_text, group_code)
+_COMPARED_KIND = Kind(_compared, lambda side: list_text(side.labels), lambda side: group_code(side.labels))
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
@@ -134,7 +165,7 @@ class ReadRequest(Request):
         _number(lambda level: _LEVELS[0] <= level <= _LEVELS[1], _LEVEL_WANTED),
         form=Row(
             SETTINGS_PART,
-            "Level of the intervals, in %",
+            "Level, in %",
             value="95",
             numeric="decimal",
             slider=Slider("50.0", "99.9", "0.1", "Level of the intervals, in per cent"),
@@ -148,7 +179,7 @@ class ReadRequest(Request):
         form=Row(
             SETTINGS_PART,
             "Your own prior",
-            "Empty: the record's. Or uniform, jeffreys, or a number for each category.",
+            "Empty: the record’s. Or uniform, jeffreys, or a number each.",
         ),
     )
 
@@ -178,9 +209,18 @@ class ReadShares(ReadRequest):
 class ReadContrast(ReadRequest):
     """Two groups in one category, or two categories of a record without groups."""
 
-    first: tuple[Hashable, ...] = asked(_COMPARED_KIND, form=Row(CHOICE_PART, "Compare"), default="")
-    second: tuple[Hashable, ...] = asked(_COMPARED_KIND, form=Row(CHOICE_PART, "Compared with"), default="")
+    first: Side = asked(_COMPARED_KIND, form=Row(CHOICE_PART, "Compare"), default="")
+    second: Side = asked(_COMPARED_KIND, form=Row(CHOICE_PART, "Compared with"), default="")
     category: Hashable = asked(Kind(_in_groups, spelling, label_code), form=Row(GROUPS_PART, "Category"), default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOther(ReadRequest):
+    """One category in this record and in another one that is open."""
+
+    against: str = asked(Kind(lambda text, _: text), form=Row(CHOICE_PART, "This record and"), default=REQUIRED)
+    shared: Hashable = asked(_CATEGORY_KIND, form=Row(CHOICE_PART, "Category"), default="")
+    inside: int | None = asked(Kind(_group), form=Row(GROUPS_PART, "Group of both"), default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What was typed into the forms of each tab: in memory alone, so that a reload shows it again and no disk holds it."""
+"""The text of forms, by tab or by a key in the address: in memory alone, so that a reload shows it again and no disk holds it."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ class Drafts:
     def __init__(self) -> None:
         self._fields: OrderedDict[tuple[str, str], Mapping[str, str]] = OrderedDict()
 
-    def keep(self, tab: str, form: str, fields: Mapping[str, str]) -> None:
-        """Keep what stands in a form of a tab."""
-        self._fields[tab, form] = fields
-        self._fields.move_to_end((tab, form))
+    def keep(self, owner: str, form: str, fields: Mapping[str, str]) -> None:
+        """Keep what stands in a form of a tab, or in one that has a key."""
+        self._fields[owner, form] = fields
+        self._fields.move_to_end((owner, form))
         while len(self._fields) > _FORMS:
             self._fields.popitem(last=False)
 
-    def of(self, request: Request, form: str) -> dict[str, str]:
-        """What was typed into a form of the tab that asks; nothing if it was not touched."""
-        return dict(self._fields.get((_tab(request), form), {}))
+    def of(self, request: Request, form: str, key: str = "") -> dict[str, str]:
+        """What was typed into a form that has this key, or else of the tab that asks; nothing if it was not touched."""
+        return dict(self._fields.get((key or _tab(request), form), {}))
 
 
 def _tab(request: Request) -> str:
@@ -38,7 +38,7 @@ def _tab(request: Request) -> str:
 async def _typed(request: Request) -> Response:
     fields, state = await typed(request), request.app.state
     hidden = {"ledger": state.ledgers.shown(fields["ledger"])} if fields.get("ledger") else {}
-    state.drafts.keep(_tab(request), request.path_params["form"][:64], fields | hidden)
+    state.drafts.keep(fields.get("key", "")[:64] or _tab(request), request.path_params["form"][:64], fields | hidden)
     return Response(status_code=204)
 
 

@@ -1,20 +1,19 @@
 """The records that were opened on the page: the last few, in memory, each under a name that nobody can guess."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import limits
 from discreet.errors import TooLargeError
 from discreet.record.files import RecordKind, record_kind, record_of
+from discreet.record.pages import records_in
+from discreet.record.release import Release
 from discreet.text import plain
 from discreet.web.uploads import LONGEST_NAME
-
-if TYPE_CHECKING:
-    from discreet.record.release import Release
 
 
 class GoneError(Exception):
@@ -23,25 +22,47 @@ class GoneError(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """A record that was opened, and what its file is called."""
+    """A record that was opened, or those of a study, and what the file is called."""
 
     release: "Release"
+    """The record, or the first one of a study."""
     name: str
     kind: RecordKind
     size: int
     """Bytes of its file."""
+    tables: "Mapping[str, Release]" = field(default_factory=dict)
+    """The records of a study, by what they are about; none of a record alone."""
+
+    def alone(self, name: str) -> "Record":
+        """One table of a study; GoneError where there is no such table."""
+        if name not in self.tables:
+            raise GoneError
+        return Record(self.tables[name], f"{name}.json", "json", self.size // len(self.tables))
 
 
 def read(content: bytes, name: str) -> Record:
-    """The record in a file; DiscreetError in one line where there is none, or where it is of a table too large for the page."""
-    kind, release = record_kind(content), record_of(content)
-    cells = release.prior.k * len(release.by)
+    """The record in a file, or those of a study's page; DiscreetError in one line where there is none, or one too large for the page."""
+    kind = record_kind(content)
+    texts = records_in(content) if kind == "html" else []
+    found: list[Release[Any]] = [*map(Release.from_json, texts)] if len(texts) > 1 else [record_of(content)]
+    cells = sum(release.prior.k * len(release.by) for release in found)
     if cells > limits.OPENED_CELLS:
         raise TooLargeError(
             f"this record has {cells:,} cells, and the page opens up to {limits.OPENED_CELLS:,}: "
             f"discreet show {quote(_file_name(name, kind))} reads it"
         )
-    return Record(release, _file_name(name, kind), kind, len(content))
+    tables = _named(found) if len(found) > 1 else {}
+    return Record(found[0], _file_name(name, kind), kind, len(content), tables)
+
+
+def _named(found: "list[Release[Any]]") -> "dict[str, Release]":
+    """The tables of a study by what they are about, with a number where two are about the same."""
+    names: dict[str, Release] = {}
+    for release in found:
+        about = (release.about and release.about.variable) or "table"
+        words = " by ".join([about, *([" and ".join(release.by.columns)] if release.by.columns else [])])
+        names[next(name for name in (words, *(f"{words} ({i})" for i in range(2, len(found) + 2))) if name not in names)] = release
+    return names
 
 
 def _file_name(given: str, kind: str) -> str:
@@ -73,6 +94,10 @@ class Opened:
             raise GoneError
         self._records.move_to_end(key)
         return self._records[key]
+
+    def others(self, key: str) -> dict[str, str]:
+        """The names of the other records that are open, by their keys, the newest first."""
+        return {other: one.name for other, one in reversed(self._records.items()) if other != key and not one.tables}
 
     def computed(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Return what `compute` returns, or returned when it was asked for by the same key a moment ago."""

@@ -21,6 +21,8 @@ BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 COUNTS = np.array([[30, 12, 9], [25, 20, 6], [18, 7, 22], [40, 3, 8]])
 PUBLIC = {"sizes": COUNTS.sum(axis=1).tolist(), "total": int(COUNTS.sum()), "nothing": None}
 VOID = {"input", "br"}
+CROSSED = re.compile(r"([0-9.]+) % ([0-9.]+) to ([0-9.]+) %")
+"""A cell of a cross table: a share and its interval."""
 
 
 class Fragment(HTMLParser):
@@ -61,8 +63,14 @@ class Fragment(HTMLParser):
             self.rows[-1][-1] += data.replace("\u00a0", " ")
 
     def shares(self) -> list[tuple[str, float, float, float]]:
-        """Label, mean and interval of every share, as they are shown."""
-        found = []
+        """Label, mean and interval of every share, as they are shown; of a cross table one column after the other."""
+        found, crossed = [], [(row[0], [CROSSED.fullmatch(cell) for cell in row[1:]]) for row in self.rows]
+        wide = [(label, cells) for label, cells in crossed if cells and all(cells)]
+        for place in range(len(wide[0][1]) if wide else 0):
+            for label, cells in wide:
+                numbers = cells[place]
+                assert numbers is not None
+                found.append((label, float(numbers[1]) / 100, float(numbers[2]) / 100, float(numbers[3]) / 100))
         for row in self.rows:
             ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+) %", row[3]) if len(row) in (4, 5) else None
             if ends is not None:

@@ -276,6 +276,44 @@ def test_what_is_shown_for_a_table_runs_and_says_the_same(
     executed(reader.ask("above", of="0", within="3", threshold="30").by_id["read-above-python"])
 
 
+def test_groups_put_together_are_compared(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    release = released("sizes")
+    Path("record.json").write_text(release.to_json())
+    reader = opened(server, release)
+    assert "All of north" in reader.view.words
+    shown = reader.ask("contrast", first="6", second="7", category="1")  # behind four groups and two regions
+    over: Any = release.noise_aware().over("sex", weights=release.sizes)
+    expected = over.contrast("f", "m", "former")
+    assert f"with probability {chance(expected.probability)}" in shown.words
+    assert executed(shown.by_id["read-contrast-python"])["contrast"].probability == expected.probability
+    assert run(shown.by_id["read-contrast-command"])["probability"] == expected.probability
+    refused = reader.ask("contrast", first="0", second="7", category="1")
+    assert refused.by_id["read-second-error"] == "Choose two single groups, or two labels of one column"
+    assert "shares of the population" in reader.ask("contrast", first="6", second="7", category="1", about="records").words
+    assert "All of north" not in opened(server, released("nothing")).view.words
+
+
+@pytest.mark.parametrize("about", ["population", "records"])
+def test_two_records_are_compared(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, about: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = SINGLE["public n"](), SINGLE["public n"]()
+    Path("first.json").write_text(first.to_json())
+    Path("second.json").write_text(second.to_json())
+    other = opened(server, first, "first.json")
+    reader = opened(server, second, "second.json")
+    assert "first.json" in reader.view.words
+    shown = reader.ask("other", against=other.key, shared="2", about=about)
+    printed = run(shown.by_id["read-other-command"])
+    assert f"with probability {chance(printed['probability'])}" in shown.words
+    assert (printed["first"], printed["second"], printed["category"]) == ("second.json", "first.json", "current")
+    assert "about different records" in shown.words
+    assert "not open any more" in reader.ask("other", against="x", shared="2").words
+    table = opened(server, released("sizes"), "table.json")
+    assert "compare two tables, or two of one variable" in reader.ask("other", against=table.key, shared="2").words
+    assert "more common than" in table.ask("other", against=table.key, shared="0", inside="3").words
+
+
 def test_a_label_that_cannot_be_typed_has_python_alone(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     release = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["\x1b[2J", "\u202ex"]), 60, 1).release([40, 20])

@@ -22,7 +22,7 @@ Promised = Guarantee | Loss
 
 
 def budget_card(
-    statement: Statement, release: Promised | None = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
+    statement: Statement, release: "Promised | Charge | None" = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
 ) -> Html:
     """The card of a statement, whose latest spends have a segment each.
 
@@ -32,7 +32,7 @@ def budget_card(
     budget, charge, refusal = statement.budget, None, None
     if release is not None:
         try:
-            charge = charge_for(budget, checked_promise(release, 0), mechanism)
+            charge = release if isinstance(release, Charge) else charge_for(budget, checked_promise(release, 0), mechanism)
             check_affordable(statement, charge)
         except (BudgetError, InvalidInputError) as error:
             refusal = str(error)

@@ -1,5 +1,6 @@
 """The page's answers about a record: each is computed by the library, and shown with what does the same by hand."""
 
+import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -7,16 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
+from discreet.inference.several.combine import drawn_alike
 from discreet.present import page
 from discreet.present.contrasts import named, quantities_of, quantity_words
-from discreet.present.figures import CellFigures, check_work
+from discreet.present.figures import CellFigures, check_pairs, check_work
 from discreet.present.html import Html, element, isolated, joined, table, table_row
 from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, shares_of
+from discreet.present.study import study_parts
 from discreet.present.verification import verification_lines
 from discreet.requests.kinds import list_text
-from discreet.requests.reading import ReadContrast, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
+from discreet.requests.margins import OWN, Margins
+from discreet.requests.parsing import parse_reader_prior
+from discreet.requests.reading import ReadContrast, ReadOther, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
 from discreet.requests.records import ContrastRequest, ReportRequest
+from discreet.requests.two_records import ALIKE, TAKEN, contrast_of_records
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.code_to_copy import command_line, note, request_command, same
@@ -85,7 +91,24 @@ def answer(asked: ReadQuestion[ReadShares], opened: Opened, tell: "Progress") ->
     status = element("p", said, id="read-status", class_="unseen", role="status", hx_swap_oob="true")
     inside = "" if group is None else group_name(asked.groups.key(group))
     where = [element("p", "In the group ", element("strong", isolated(inside)), " alone.")] if inside else []
-    return joined(*where, page.answered(release, found), _prior_words(asked, found), ways, report_same(asked, hx_swap_oob="true"), status)
+    return joined(
+        *where,
+        page.answered(release, found, one_table=True),
+        _prior_words(asked, found),
+        ways,
+        report_same(asked, hx_swap_oob="true"),
+        status,
+    )
+
+
+def study(asked: AnyQuestion, _opened: Opened, _tell: "Progress") -> Html:
+    """All tables of a study as one page, each with the way to read it alone."""
+    tables, about = asked.record.tables, asked.record.release.about
+    sent = {"hx_post": "/read/alone", "hx_target": "#read-record", "hx_include": "#read-settings"}
+    alone = {
+        name: element("button", "Read this table alone", type="button", hx_vals=json.dumps({"table": name}), **sent) for name in tables
+    }
+    return study_parts(tables, None if about is None else about.title, asked.how, alone)
 
 
 def report_same(asked: AnyQuestion, **attributes: str) -> Html:
@@ -138,41 +161,77 @@ def _answer_ways(asked: AnyQuestion, found: "Shares", group: int | None) -> tupl
 # --- contrasts --------------------------------------------------------------------------------------------------------
 
 
-def _contrast_command(asked: AnyQuestion, first: str | None, second: str | None, *category: str | None) -> str | None:
+def _contrast_command(asked: AnyQuestion, over: list[str], first: str | None, second: str | None, *category: str | None) -> str | None:
     if first is None or second is None or None in category:  # a name that cannot be typed
         return None
     return request_command(
-        "contrast", ContrastRequest.asking(**vars(asked.request), first=first, second=second, category=next(iter(category), None))
+        "contrast",
+        ContrastRequest.asking(
+            **vars(asked.request), first=first, second=second, category=next(iter(category), None), **({"over": over} if over else {})
+        ),
     )
 
 
 def contrast(asked: ReadQuestion[ReadContrast], opened: Opened, tell: "Progress") -> Html:
     """Two categories of one variable, or one category in two groups: difference, ratio, odds ratio and which is larger."""
-    pair, category = (asked.asked.first, asked.asked.second), asked.asked.category
+    pair, category, over = (asked.asked.first.labels, asked.asked.second.labels), asked.asked.category, asked.asked.first.over
     arguments: tuple[Hashable, ...] = (*pair, category)
     if asked.groups.columns:
         words: tuple[str | None, ...] = *map(list_text, pair), spelling(category)
         code = [*map(group_code, pair), label_code(category)]
-        names = [f"“{cut(category)}” in {group_name(key)}" for key in pair]
+        names = [f"“{cut(category)}” in {'all of ' if over else ''}{group_name(key)}" for key in pair]
     else:
         arguments = tuple(label for (label,) in pair)
         words, code = tuple(map(spelling, arguments)), list(map(label_code, arguments))
         names = [f"“{cut(label)}”" for label in arguments]
-    compared, typed = _compared(asked, opened, tell, *arguments), _contrast_command(asked, *words)
+    together = ""
+    if over:
+        kept = [repr(name) for name in asked.groups.columns if name not in over]
+        together = f".over({', '.join([*kept, *([] if asked.record.release.sizes is None else ['weights=release.sizes'])])})"
+    compared, typed = _compared(asked, opened, tell, over, *arguments), _contrast_command(asked, list(over), *words)
     python = asked.python(
-        f"contrast = release.noise_aware({asked.reader_code}){asked.request.about_code}.contrast({', '.join(code)})",
+        f"contrast = release.noise_aware({asked.reader_code}){together}{asked.request.about_code}.contrast({', '.join(code)})",
         f"print(contrast.difference.interval({asked.mass!r}), contrast.probability)",
     )
     return joined(_more_common(compared, names), _contrast_table(compared, asked), same("read-contrast", typed, python, note(typed)))
 
 
-def _compared(asked: AnyQuestion, opened: Opened, tell: "Progress", *arguments: Hashable) -> "Contrast | RecordContrast":
+def _compared(
+    asked: AnyQuestion, opened: Opened, tell: "Progress", over: tuple[str, ...], *arguments: Hashable
+) -> "Contrast | RecordContrast":
     """A contrast, of which intervals of any level can be asked."""
-    found: Contrast | RecordContrast = opened.computed(
-        (asked.key, asked.asked.prior, asked.asked.about, "contrast", *arguments),
-        lambda: _asked_of(asked, opened, tell).contrast(*arguments),
-    )
+
+    def compute() -> "Contrast | RecordContrast":
+        posterior: Any = _asked_of(asked, opened, tell)
+        if over and asked.how.of_records:
+            raise InvalidInputError("groups are put together for shares of the population: choose these above")
+        if over:
+            return Margins(asked.record.release, over, OWN).contrast(posterior, *arguments)
+        found: Contrast | RecordContrast = posterior.contrast(*arguments)
+        return found
+
+    key = (asked.key, asked.asked.prior, asked.asked.about, "contrast", over, *arguments)
+    found: Contrast | RecordContrast = opened.computed(key, compute)
     return found
+
+
+def other(asked: ReadQuestion[ReadOther], opened: Opened, tell: "Progress") -> Html:
+    """One category in this record and in another one, which is about other records."""
+    question, second = asked.asked, opened.find(asked.asked.against)
+    releases = asked.record.release, second.release
+    group = None if question.inside is None else asked.groups.key(question.inside)
+    readers = [parse_reader_prior(question.prior, one) for one in releases]
+    check_pairs(releases, "discreet contrast ... --slow")
+    names = asked.record.name, second.name
+    compared = contrast_of_records(releases, readers, names, question.shared, group, of_records=asked.how.of_records, tell=tell)
+    warned = [element("p", f"{ALIKE[:1].upper()}{ALIKE[1:]}.", class_="warn")] if drawn_alike(*releases) else []
+    inside = "" if group is None else f" in {group_name(group)}"
+    said = _more_common(compared, [f"“{cut(question.shared)}”{inside} of {cut(name)}" for name in names])
+    place, category = asked.asked.of_record(second.name).record, spelling(question.shared)
+    words = {"category_option": category, "group": None if group is None else list_text(group)}
+    typed = request_command("contrast", ContrastRequest.asking(**vars(asked.request), first=place, **words))
+    taken = element("p", f"Taken to be {TAKEN}.", class_="quiet")
+    return joined(*warned, said, _contrast_table(compared, asked), taken, same("read-other", typed, None, note(typed)))
 
 
 def _more_common(compared: "Contrast | RecordContrast", names: list[str]) -> Html:

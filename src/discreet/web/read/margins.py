@@ -50,4 +50,4 @@ def margins(asked: ReadQuestion[ReadMargins], opened: Opened, tell: "Progress") 
     called = f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"
     lines = called, "print(over.mean())", f"print(over.interval({asked.mass!r}))"
     typed = request_command("show", ShowRequest.asking(**vars(asked.request), over=[*others]))
-    return joined(page.answered(release, shares), same("read-margins", typed, asked.python(*lines)))
+    return joined(page.answered(release, shares, one_table=True), same("read-margins", typed, asked.python(*lines)))

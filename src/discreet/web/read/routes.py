@@ -13,7 +13,7 @@ from discreet.present.exports import TABLE_ENDINGS
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
-from discreet.requests.reading import ReadContrast, ReadMargins, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.web.forms import KEEP_SHOWN, messages, name_sent, typed
 from discreet.web.opened_records import GoneError, Opened, read
 from discreet.web.read import answers as read_answers
@@ -38,16 +38,26 @@ async def _open(request: Request) -> Response:
     except DiscreetError as error:
         return HTMLResponse(messages("read", ["file"], {"file": _one_line(error)}), headers=KEEP_SHOWN)
     opened: Opened = request.app.state.records
-    return HTMLResponse(joined(opened_record(opened.keep(record), record), messages("read", ["file"], {})))
+    return HTMLResponse(joined(opened_record(opened.keep(record), opened), messages("read", ["file"], {})))
 
 
 async def _again(request: Request) -> Response:
     """The record with a key that stood in an address, if it is still open."""
     key = (await typed(request)).get("record", "")
     try:
-        return HTMLResponse(opened_record(key, request.app.state.records.find(key)))
+        return HTMLResponse(opened_record(key, request.app.state.records))
     except GoneError:
         return HTMLResponse(gone())
+
+
+async def _alone(request: Request) -> Response:
+    """One table of a study, as a record of its own."""
+    fields, opened = await typed(request), request.app.state.records
+    try:
+        record = opened.find(fields.get("record", "")).alone(fields.get("table", ""))
+    except GoneError:
+        return HTMLResponse(gone())
+    return HTMLResponse(opened_record(opened.keep(record), opened))
 
 
 def _part(request: Request, place: str) -> str:
@@ -74,6 +84,8 @@ def _answered(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Ask
             body = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
         except WrongError as error:
             return HTMLResponse(messages("read", {*own, *error.by_field}, error.by_field), headers=KEEP_SHOWN)
+        except GoneError:
+            body = gone()
         except DiscreetError as error:
             body = element("p", f"Not computed: {_one_line(error)}", class_="warn")
         except (ArithmeticError, ValueError, MemoryError) as error:  # a record that no draw leads to, but whoever writes one by hand
@@ -108,9 +120,12 @@ ROUTES = [
     Route("/read/record", _again, methods=["POST"]),
     _answered("answer", ReadShares, read_answers.answer),
     _answered("contrast", ReadContrast, read_answers.contrast),
+    _answered("other", ReadOther, read_answers.other),
     _answered("above", ReadThreshold, read_answers.above),
     _answered("margins", ReadMargins, read_margins.margins),
     _answered("verify", ReadRequest, read_answers.verified),
+    _answered("study", ReadRequest, read_answers.study),
+    Route("/read/alone", _alone, methods=["POST"]),
     _answered("table", ReadTable, table_same),
     _file("report", ReadRequest, read_answers.report),
     *(_file(ending[1:], ReadTable, partial(table_file, ending)) for ending in TABLE_ENDINGS),

@@ -1,6 +1,6 @@
 """The fields of the screen on which a record is read."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,15 +18,18 @@ from discreet.requests.reading import (
     SETTINGS_PART,
     ReadContrast,
     ReadMargins,
+    ReadOther,
     ReadRequest,
     ReadShares,
     ReadTable,
     ReadThreshold,
+    Side,
     is_listed,
+    sides,
 )
 from discreet.validation import spelling
 from discreet.web.form_fields import download, row
-from discreet.web.opened_records import Record
+from discreet.web.opened_records import Opened
 from discreet.web.read.answers import AnyQuestion, group_name, parameters, report_name, report_same
 from discreet.web.read.margins import why_not
 from discreet.web.read.question import question
@@ -92,12 +95,18 @@ def gone() -> Html:
 # --- a record ---------------------------------------------------------------------------------------------------------
 
 
-def opened_record(key: str, record: Record) -> Html:
-    """Everything about one record; what is computed comes later, into its place."""
+def opened_record(key: str, opened: Opened) -> Html:
+    """Everything about one record that is open; what is computed comes later, into its place. GoneError if it is not."""
+    record = opened.find(key)
     asked = question(ReadShares, key, record, {})
     name = element("p", "From ", element("code", isolated(record.name)), class_="quiet from")
-    head = element("div", page.heading(record.release), name, class_="opened", tabindex="-1", id="read-opened")
-    main = element("div", _place("answer"), _table(asked), _compare(asked), _above(asked), *_margins(asked))
+    heading = [] if record.tables else [page.heading(record.release)]
+    head = element("div", *heading, name, class_="opened", tabindex="-1", id="read-opened")
+    if record.tables:
+        return joined(head, _settings(asked), _place("study"))
+    main = element(
+        "div", _place("answer"), _table(asked), _compare(asked), _other(asked, opened.others(key)), _above(asked), *_margins(asked)
+    )
     about = element("div", page.asked(record.release), counting(record.release), class_="card")
     side = element("div", about, _report(asked), _promise(asked), class_="desk-side")
     return joined(head, _settings(asked), element("div", main, side, class_="desk"))
@@ -116,9 +125,9 @@ def _form(asked: AnyQuestion, name: str, trigger: str, *content: str, **attribut
     return element("form", *record, *content, novalidate="", **sent, **attributes)
 
 
-def _fields(asked: AnyQuestion, kind: type[ReadRequest], parts: Sequence[str], **chosen: int) -> list[Html]:
+def _fields(asked: AnyQuestion, kind: type[ReadRequest], parts: Sequence[str], without: str = "", **chosen: int) -> list[Html]:
     """The fields of some parts of a form. Categories and groups are listed, with a position chosen, unless there are too many."""
-    found = [one for one in fields_of(kind).values() if one.form is not None and one.form.group in parts]
+    found = [one for one in fields_of(kind).values() if one.form is not None and one.form.group in parts and one.name != without]
     if not asked.groups.columns:
         found = [one for one in found if one.form is not None and one.form.group != GROUPS_PART]
     return [element("div", _field(asked, one, chosen.get(one.name)), class_="field") for one in found]
@@ -132,7 +141,9 @@ def _field(asked: AnyQuestion, one: Field, chosen: int | None) -> Html:
         return row("read", one, choices={"": "All groups"} | {str(i): f"By {cut(column)}" for i, column in _several(groups.columns)})
     if one.form is None or one.form.group == SETTINGS_PART or one.form.choices or one.name == "threshold":
         return row("read", one)
-    is_group = bool(groups.columns) and one.name in ("group", "within", "first", "second")
+    if one.name in ("first", "second") and is_listed(len(sides(release))) and is_listed(len(groups)):
+        return row("read", one, str(chosen), {str(place): side_name(side) for place, side in enumerate(sides(release))})
+    is_group = bool(groups.columns) and one.name in ("group", "within", "first", "second", "inside")
     number = len(groups) if is_group else release.prior.k
     every = {"": f"All {number:,} {'groups' if is_group else 'categories'}"} if one.name in ("group", "only") else {}
     named = partial(_group_at, groups) if is_group else partial(_category_at, release.prior.categories)
@@ -160,8 +171,10 @@ def _category_at(categories: Sequence[Hashable], place: int) -> tuple[str, str]:
 
 
 def _settings(asked: AnyQuestion) -> Html:
-    fields = _fields(asked, ReadShares, (SETTINGS_PART, GROUPS_PART))
-    return _form(asked, "answer", "load, change, submit", *fields, id="read-settings", class_="fields", aria_label="How to read it")
+    """How the record is read, or all tables of a study, which have a prior each."""
+    place, kind, without = ("study", ReadRequest, "prior") if asked.record.tables else ("answer", ReadShares, "")
+    fields = _fields(asked, kind, (SETTINGS_PART, GROUPS_PART), without)
+    return _form(asked, place, "load, change, submit", *fields, id="read-settings", class_="fields", aria_label="How to read it")
 
 
 def _table(asked: AnyQuestion) -> Html:
@@ -197,6 +210,21 @@ def _compare(asked: AnyQuestion) -> Html:
         kind, quick = "groups", len(asked.groups) <= _QUICK_GROUPS
     fields = _fields(asked, ReadContrast, (CHOICE_PART, GROUPS_PART), first=0, second=1, category=0)
     return _section("contrast", f"Compare two {kind}", _asking(asked, "contrast", "Compare", fields, _trigger(quick)))
+
+
+def side_name(side: Side) -> str:
+    """A group, or those that are put together, as they are listed."""
+    return f"All of {group_name(side.labels)}" if side.over else group_name(side.labels)
+
+
+def _other(asked: AnyQuestion, others: Mapping[str, str]) -> Html:
+    title = "Compare with another record"
+    if not others:
+        words = "Open a second record, such as that of another year: then the two can be compared here."
+        return _section("other", title, element("p", words, class_="quiet"))
+    one = element("div", row("read", fields_of(ReadOther)["against"], choices=others), class_="field")
+    fields = _fields(asked, ReadOther, (CHOICE_PART, GROUPS_PART), without="against", shared=0, inside=0)
+    return _section("other", title, _asking(asked, "other", "Compare", [one, *fields], "submit"))
 
 
 def _above(asked: AnyQuestion) -> Html:

@@ -14,8 +14,8 @@ from discreet.ledger.database import HIDDEN
 from discreet.ledger.ledger import Ledger
 from discreet.requests.fields import WrongError
 from discreet.web.ledgers import Ledgers, opened
-from discreet.web.release.question import ReleaseQuestion
 from discreet.web.release.store import KeptRelease, Store
+from discreet.web.release.study import Question
 from discreet.web.uploads import Uploads
 
 _CONTENT = "content"
@@ -42,7 +42,7 @@ class ReleaseContext:
         named = fields.get("ledger", "")
         return {**fields, "ledger": self._ledgers.shown(named) if named else self._ledgers.default}
 
-    def ledger_name(self, question: ReleaseQuestion) -> str:
+    def ledger_name(self, question: Question) -> str:
         """Return the name that a question's ledger is kept by: also where the page is started in another folder, it is the same."""
         named = question["ledger"].removeprefix("sqlite:///")
         if not named:
@@ -61,7 +61,7 @@ class ReleaseContext:
 
     # --- questions and their records ----------------------------------------------------------------------------------
 
-    def asked_before(self, question: ReleaseQuestion) -> list[KeptRelease]:
+    def asked_before(self, question: Question) -> list[KeptRelease]:
         """Return earlier questions in the same words about the same file, the newest first.
 
         A file that was sent to an earlier process is gone. What may have been charged for it is told by its name alone.
@@ -75,14 +75,14 @@ class ReleaseContext:
 
         return [asked for asked in self.store.latest() if is_same(asked)]
 
-    def ask(self, question: ReleaseQuestion, described: Mapping[str, Any]) -> KeptRelease:
+    def ask(self, question: Question, described: Mapping[str, Any]) -> KeptRelease:
         """Keep a question, and the file that was sent with it until it is drawn."""
         asked = self.store.ask(self.kept(question), self.ledger_name(question), described)
         if question["upload"]:
             self._send(asked.key, question["upload"])
         return asked
 
-    def kept(self, question: ReleaseQuestion) -> dict[str, str]:
+    def kept(self, question: Question) -> dict[str, str]:
         """The fields as they are kept, so that they mean the same to a page that is started elsewhere: a path from the root on, and a
         file that was sent by its own name, because the copy goes with this process."""
         upload = question["upload"]
@@ -113,7 +113,7 @@ class ReleaseContext:
 
     # --- where the records are ----------------------------------------------------------------------------------------
 
-    def looked_at(self, question: ReleaseQuestion) -> Path | str:
+    def looked_at(self, question: Question) -> Path | str:
         """The file of a question that is asked now."""
         return self.uploads.path(question["upload"]) if question["upload"] else question["file"]
 

@@ -11,22 +11,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet import limits
-from discreet.errors import BudgetError, DiscreetError, InvalidInputError
+from discreet.errors import InvalidInputError
 from discreet.frames import forgets_variables
-from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
-from discreet.ledger.charges import charge_for, second_budget_words
-from discreet.ledger.descriptions import described
+from discreet.ledger.budgets import Charge
+from discreet.ledger.charges import second_budget_words
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import Statement, check_affordable
-from discreet.mechanisms.base import Mechanism, Prepared
+from discreet.mechanisms.base import Prepared
 from discreet.mechanisms.steady import whole_quanta
-from discreet.model.datasets import Relation
 from discreet.record.release import Release
-from discreet.requests.fields import WrongError, spoken
-from discreet.requests.release import ReleaseRequest
-from discreet.requests.release_steps import check_budget, longest_text, printable, source_of, stand_in
-from discreet.web.release.question import ReleaseQuestion, read
+from discreet.requests.release_steps import longest_text, printable, source_of, stand_in
+from discreet.web.release.question import read
 from discreet.web.release.store import KeptRelease, Store
+from discreet.web.release.study import Question, read_study
 
 _COUNTING_QUANTUM = 0.25
 """Seconds, at whose multiples counting ends: how long it takes may depend on what is counted."""
@@ -37,10 +34,10 @@ State = Literal["drawn", "drawing", "charged", "asked", "unknown"]
 class ReleasePreview:
     """The preview of a release before it is confirmed: all of it is public, or is made public by the release."""
 
-    question: ReleaseQuestion
+    question: Question
     described: Mapping[str, Any]
-    stand_in: Release
-    """A record that says what the release will say, but for its outcome: that is no draw, and is not shown."""
+    stand_ins: Mapping[str, Release]
+    """Records that say what the release, or each table of a study, will say, but for the outcome: that is no draw, and is not shown."""
     statement: Statement
     charge: Charge
     second_budget: str | None
@@ -48,41 +45,24 @@ class ReleasePreview:
 
 
 @forgets_variables
-def look(question: ReleaseQuestion, source: Path | str, declared: str | None, ledger: Ledger) -> ReleasePreview:
+def look(question: Question, source: Path | str, declared: str | None, ledger: Ledger) -> ReleasePreview:
     """Preview what a release would publish and cost. Whatever can be refused is refused here or, in the same words, before the charge.
 
     `declared` is what the ledger will keep as the source.
     """
-    _check_kind(question, ledger)
+    question.check(ledger)
     ready = _prepared(question, source)
-    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS, period=question.request.period)
-    charge = charge_for(statement.budget, checked_promise(ready.guarantee, 0), ready.mechanism)
+    statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS, period=question.period)
+    charge = question.charge(ledger, ready)
     check_affordable(statement, charge)
     second = None if declared is None else second_budget_words(ledger.charged_elsewhere(question.dataset, declared))
-    return ReleasePreview(question, _description(ready.mechanism), stand_in(ready), statement, charge, second)
+    records = {name: stand_in(one) for name, one in ready.items()}
+    return ReleasePreview(question, question.described(ready), records, statement, charge, second)
 
 
 def declared_source(kept: Mapping[str, str]) -> str | None:
     """Return a ledger's source of a question as it is kept: its path, or the name of a file that was sent to the page."""
     return source_of(kept["file"]) if kept.get("file") else printable(f"{kept.get('upload', '')} (sent to the page)")
-
-
-def _check_kind(question: ReleaseQuestion, ledger: Ledger) -> None:
-    """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
-    asked = question.request
-    try:
-        check_budget(ledger, question.dataset, asked.unit, asked.relation, asked.period)
-    except BudgetError as error:
-        budget = ledger.budget(question.dataset)
-        if (budget.every is None) == (asked.period is not None):
-            raise WrongError({"period": spoken(error.in_shell, ReleaseRequest, "form")}) from None
-        if budget.unit == "person" and asked.unit == "record":
-            told = "name the column that tells them apart or, if every row is another person’s, declare that below"
-            raise WrongError({"privacy_id": f"the budget of {budget.dataset!r} protects persons: {told}"}) from None
-        if budget.neighbours == Relation.ADD_REMOVE_ONE and asked.public != "nothing":
-            hidden = f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
-            raise WrongError({"public": f"{hidden}: choose “Nothing”"}) from None
-        raise
 
 
 @forgets_variables
@@ -91,20 +71,32 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Kep
     with store.alone(key) as asked:
         if asked.record is not None:
             return asked
-        question = read(asked.fields)
+        question: Question = read_study(asked.fields) if "text" in asked.fields else read(asked.fields)
         ready = _prepared(question, source)
         line = ledger.charged(question.dataset, key)
-        if _description(ready.mechanism) != asked.described:
+        if question.described(ready) != asked.described:
             paid = "nothing was spent: look again" if line is None else "its charge stands: draw it from the file as it was, or give it up"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
-        with store.room(asked, longest_text(ready)) as keep:
+        with store.room(asked, _kept_text({name: longest_text(one) for name, one in ready.items()})) as keep:
             if line is None:
-                note, declared = question.request.ledger_note, declared_source(asked.fields)
-                drawn = ledger.draw(question.dataset, ready, note=note, request=key, source=declared)
+                drawn = question.drawn(ledger, ready, note=question.ledger_note, request=key, source=declared_source(asked.fields))
             else:
-                _check_line(line, ready)
-                drawn = ready.draw()
-            return keep(drawn.to_json())
+                question.check_line(ledger, line, ready)
+                drawn = {name: one.draw() for name, one in ready.items()}
+            return keep(_kept_text({name: found.to_json() for name, found in drawn.items()}))
+
+
+def _kept_text(records: Mapping[str, str]) -> str:
+    """The text that is kept of what was drawn: the record, or an object with that of each table of a study."""
+    return records[""] if [*records] == [""] else json.dumps(records)
+
+
+def records_of(asked: KeptRelease) -> dict[str, Release]:
+    """The records that were drawn: those of a study's tables by their names, or one without a name."""
+    if asked.record is None:
+        raise InvalidInputError("this release was not drawn yet")
+    texts = json.loads(asked.record) if "text" in asked.fields else {"": asked.record}
+    return {name: Release.from_json(text) for name, text in texts.items()}
 
 
 def state(asked: KeptRelease, ledger: Ledger) -> State:
@@ -114,28 +106,8 @@ def state(asked: KeptRelease, ledger: Ledger) -> State:
     return "asked" if ledger.charged(asked.fields.get("dataset", ""), asked.key) is None else "charged"
 
 
-def _prepared(question: ReleaseQuestion, source: Path | str) -> Prepared:
-    """Everything but the draw. Answers and groups without a place are refused, as at any desk of a curator, unless others ask: strictly
+def _prepared(question: Question, source: Path | str) -> Mapping[str, Prepared]:
+    """Everything but the draws. Answers and groups without a place are refused, as at any desk of a curator, unless others ask: strictly
     counted, no cell of the data decides whether it succeeds, or what is said."""
     with whole_quanta(_COUNTING_QUANTUM):
-        return question.request.prepared(question.request.counted(str(source)))
-
-
-def _description(mechanism: Mechanism) -> Mapping[str, Any]:
-    """Return the ledger's description of a mechanism, as it is read back."""
-    found: dict[str, Any] = json.loads(as_json(described(mechanism)))
-    return found
-
-
-def _check_line(line: Spend, ready: Prepared) -> None:
-    """Refuse to draw for a charge that was for something else."""
-    promise = checked_promise(ready.guarantee, 0)
-    same = (line.description, line.guarantee, line.unit, line.neighbours, line.period) == (
-        _description(ready.mechanism),
-        promise.loss,
-        promise.unit,
-        promise.neighbours,
-        promise.period,
-    )
-    if not same:
-        raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")
+        return question.prepared(source)

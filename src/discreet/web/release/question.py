@@ -1,30 +1,42 @@
 """The question of whoever releases on the page, and what the page refuses beside what every release does."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
+from typing import Any
 
 from discreet import limits
-from discreet.errors import InvalidInputError
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
+from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
+from discreet.ledger.charges import charge_for
+from discreet.ledger.descriptions import described
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.base import Prepared
 from discreet.model.cells import Groups, cells_of, groups_of
+from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Dirichlet
+from discreet.record.release import Release
 from discreet.record.table_json import json_can_hold
-from discreet.requests.fields import FieldContext, Rule, labelled
+from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
 from discreet.requests.record_files import STANDARD_INPUT
-from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
+from discreet.requests.release import MECHANISMS, ReleaseDelivery, ReleaseRequest, check_offered
+from discreet.requests.release_steps import check_budget
+from discreet.requests.study_text import study_text
 from discreet.validation import shown
+from discreet.web.code_to_copy import request_command
 
 FIELDS = labelled(ReleaseRequest)
 """The fields of the form; `upload` stands for `file` where the records were sent by the browser."""
 
 
 @dataclass(frozen=True)
-class ReleaseQuestion:
-    """Everything about a release that is public, and where the records are."""
+class TypedQuestion:
+    """Everything about a release that is public, and where the records are, as it was typed."""
 
     fields: Mapping[str, str]
     """The texts as they were typed, without those that are empty."""
-    request: ReleaseRequest
 
     def __getitem__(self, name: str) -> str:
         """Return the text that was typed into a field."""
@@ -33,6 +45,75 @@ class ReleaseQuestion:
     @property
     def dataset(self) -> str:
         return self["dataset"]
+
+
+@dataclass(frozen=True)
+class ReleaseQuestion(TypedQuestion):
+    """A release of one table."""
+
+    request: ReleaseRequest
+
+    @property
+    def period(self) -> str | None:
+        return self.request.period
+
+    @property
+    def ledger_note(self) -> str:
+        return self.request.ledger_note
+
+    def ways(self) -> tuple[str | None, str, str | None]:
+        """The command, the Python and the file of a study that release the same."""
+        delivery = ReleaseDelivery.asking(**vars(self.request), output=Path("record.json"))
+        return request_command("release", delivery), self.request.python(names_source=bool(self["file"])), study_text(self.request)
+
+    def check(self, ledger: Ledger) -> None:
+        """Refuse what the budget allows at no ε, beside the field that can be changed for it."""
+        asked = self.request
+        try:
+            check_budget(ledger, self.dataset, asked.unit, asked.relation, asked.period)
+        except BudgetError as error:
+            budget = ledger.budget(self.dataset)
+            if (budget.every is None) == (asked.period is not None):
+                raise WrongError({"period": spoken(error.in_shell, ReleaseRequest, "form")}) from None
+            if budget.unit == "person" and asked.unit == "record":
+                told = "name the column that tells them apart or, if every row is another person’s, declare that below"
+                raise WrongError({"privacy_id": f"the budget of {budget.dataset!r} protects persons: {told}"}) from None
+            if budget.neighbours == Relation.ADD_REMOVE_ONE and asked.public != "nothing":
+                hidden = (
+                    f"the budget of {budget.dataset!r} hides whether someone took part, so how many there are cannot be published from it"
+                )
+                raise WrongError({"public": f"{hidden}: choose “Nothing”"}) from None
+            raise
+
+    def prepared(self, source: Path | str) -> dict[str, Prepared]:
+        """Everything about the table but its draw."""
+        return {"": self.request.prepared(self.request.counted(str(source)))}
+
+    def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
+        """Return the ledger's description of the table, as it is read back."""
+        found: dict[str, Any] = json.loads(as_json(described(ready[""].mechanism)))
+        return found
+
+    def charge(self, ledger: Ledger, ready: Mapping[str, Prepared]) -> Charge:
+        """Return the cost of the table."""
+        return charge_for(ledger.budget(self.dataset), checked_promise(ready[""].guarantee, 0), ready[""].mechanism)
+
+    def drawn(self, ledger: Ledger, ready: Mapping[str, Prepared], **words: Any) -> dict[str, Release]:
+        """Charge the table and draw it."""
+        return {"": ledger.draw(self.dataset, ready[""], **words)}
+
+    def check_line(self, ledger: Ledger, line: Spend, ready: Mapping[str, Prepared]) -> None:  # noqa: ARG002 - a study asks it
+        """Refuse to draw for a charge that was for something else."""
+        promise = checked_promise(ready[""].guarantee, 0)
+        same = (line.description, line.guarantee, line.unit, line.neighbours, line.period) == (
+            self.described(ready),
+            promise.loss,
+            promise.unit,
+            promise.neighbours,
+            promise.period,
+        )
+        if not same:
+            raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")
 
 
 def read(fields: Mapping[str, str], kind: type[ReleaseRequest] = ReleaseRequest) -> ReleaseQuestion:

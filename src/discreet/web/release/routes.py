@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from importlib import resources
+from secrets import token_urlsafe
 from threading import Lock
 
 from anyio import to_thread
@@ -10,23 +12,29 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from discreet.data.sources import columns_of
+from discreet.data.sources import columns_of, rows_of
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
+from discreet.present.how_read import HowRead
 from discreet.present.html import Html, element, joined
 from discreet.present.page import answered, page_content
 from discreet.present.page_rows import shares_of
 from discreet.present.pictures import picture
+from discreet.present.study import study_page, study_parts
 from discreet.record.release import Release
-from discreet.requests.fields import WrongError, spoken
+from discreet.requests.fields import WrongError, labelled, spoken
 from discreet.requests.release import CheckRequest, ReleaseRequest
-from discreet.web.forms import field, messages, name_sent, typed
+from discreet.requests.study_requests import StudyTextRequest
+from discreet.requests.study_text import with_table
+from discreet.web.forms import KEEP_SHOWN, field, messages, name_sent, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
 from discreet.web.read import view as read_view
 from discreet.web.release.context import ReleaseContext
-from discreet.web.release.draw_once import State, declared_source, draw_once, look, state
+from discreet.web.release.draw_once import State, declared_source, draw_once, look, records_of, state
 from discreet.web.release.question import FIELDS, check_file, read
 from discreet.web.release.store import KeptRelease
+from discreet.web.release.study import Question, packed, read_study
+from discreet.web.release.study_view import study_fields, study_plan
 from discreet.web.release.view import REMOVABLE, charged, checked, columns, drawn, form_fields, listed, looked, sent
 from discreet.web.uploads import file_name
 
@@ -36,6 +44,9 @@ _LISTED_RELEASES = 20
 _BESIDE = {"--other-group ": "by", "--other ": "categories", "--nulls ": "nulls", "--encoding": "encoding"}
 """The field beside which an error is said that recommends an option of the shell."""
 _CHANGED = {"HX-Trigger": "release-changed"}
+STUDY_FIELDS = labelled(StudyTextRequest)
+_FORMS = {"release": FIELDS, "study": STUDY_FIELDS}
+"""The fields of the two forms."""
 
 
 def _desk(request: Request) -> ReleaseContext:
@@ -49,7 +60,7 @@ async def _opened(request: Request) -> Response:
     upload, file = typed_before.get("upload", ""), None
     with suppress(InvalidInputError):
         file = sent(upload, _desk(request).uploads.name(upload))
-    return HTMLResponse(_RELEASE_FORM.replace("FIELDS", form_fields(typed_before, file)))
+    return HTMLResponse(_RELEASE_FORM.replace("FIELDS", form_fields(typed_before, file)).replace("STUDY", _study_fields(request)))
 
 
 async def _upload(request: Request) -> Response:
@@ -63,22 +74,26 @@ async def _upload(request: Request) -> Response:
 
 
 async def _look(request: Request) -> Response:
+    return await _looked(request, read, "release")
+
+
+async def _looked(request: Request, read_form: Callable[[Mapping[str, str]], Question], screen: str) -> Response:
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read(desk.without_password(fields))
+        question = read_form(desk.without_password(fields))
         with ExitStack() as stack:
             with field("ledger"):
                 ledger = stack.enter_context(desk.ledger(desk.ledger_name(question)))
             for asked in [] if fields.get("again") else desk.asked_before(question):
                 if asked.record is not None:
-                    return drawn(asked, Release.from_json(asked.record), again=True)
+                    return drawn(asked, records_of(asked), again=True)
                 if state(asked, ledger) == "charged":
                     return charged(asked)
             found = look(question, desk.looked_at(question), declared_source(desk.kept(question)), ledger)
         return looked(found, desk.ask(question, found.described).key)
 
-    return await _shown(desk, answer, _CHANGED)
+    return await _shown(desk, answer, _CHANGED, screen)
 
 
 async def _check(request: Request) -> Response:
@@ -89,7 +104,7 @@ async def _check(request: Request) -> Response:
         question = read(fields, CheckRequest)
         return checked(question.request.examined(str(desk.looked_at(question)), "form"))
 
-    return await _shown(desk, answer, {})
+    return await _shown(desk, answer, {}, "release")
 
 
 async def _columns(request: Request) -> Response:
@@ -107,15 +122,31 @@ async def _columns(request: Request) -> Response:
         return HTMLResponse(element("p", in_page(error), class_="error"))
 
 
-async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapping[str, str]) -> Response:
+async def _rows(request: Request) -> Response:
+    """How many rows are counted, in words, for the curator who waits: nothing where that is not known at once."""
+    desk, fields = _desk(request), await typed(request)
+
+    def told() -> str:
+        place = read_study(fields).study.path if fields.get("text") else fields.get("file") or str(desk.uploads.path(fields["upload"]))
+        number = rows_of(place)
+        return "" if number is None else f"{number:,} rows"
+
+    try:
+        return HTMLResponse(await to_thread.run_sync(told))
+    except (DiscreetError, WrongError, KeyError, OSError):
+        return HTMLResponse("")
+
+
+async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapping[str, str], screen: str) -> Response:
     """An answer to the form, or what is wrong beside its fields."""
     try:
         shown = await to_thread.run_sync(answer, limiter=desk.workers)
     except WrongError as error:
-        return _wrong(error.by_field)
+        return _wrong(error.by_field, screen)
     except DiscreetError as error:
-        return _wrong({_field_of(error): in_page(error)})
-    return HTMLResponse(joined(shown, messages("release", FIELDS, {})), headers=headers)
+        wrong = {"text": str(error)} if screen == "study" else {_field_of(error): in_page(error)}
+        return _wrong(wrong, screen)
+    return HTMLResponse(joined(shown, messages(screen, _FORMS[screen], {})), headers=headers)
 
 
 def in_page(error: DiscreetError) -> str:
@@ -135,10 +166,73 @@ def _field_of(error: DiscreetError) -> str:
     return "file" if isinstance(error, SourceError | InvalidInputError) else "mechanism"
 
 
-def _wrong(by_field: Mapping[str, str]) -> Response:
+def _wrong(by_field: Mapping[str, str], screen: str) -> Response:
     """Show messages beside their fields, and in one place above all, which takes the place of an earlier look."""
     told = "Nothing was charged. Something in the form is not right yet: it is said beside its field."
-    return HTMLResponse(joined(element("p", told, class_="warn", role="status"), messages("release", FIELDS, by_field)))
+    return HTMLResponse(joined(element("p", told, class_="warn", role="status"), messages(screen, _FORMS[screen], by_field)))
+
+
+# --- a study ----------------------------------------------------------------------------------------------------------
+
+
+def _study_fields(request: Request, key: str = "") -> Html:
+    """The fields of a study, as they stand under this key, or new ones."""
+    before = request.app.state.drafts.of(request, "study", key) if key else {}
+    return study_fields(key or token_urlsafe(16), {"ledger": request.app.state.ledgers.default} | before)
+
+
+async def _study(request: Request) -> Response:
+    """The study with a key that stood in an address."""
+    return HTMLResponse(_study_fields(request, (await typed(request)).get("key", "")[:64]))
+
+
+async def _study_planned(request: Request) -> Response:
+    """How wide the intervals of every table will be: no data are read."""
+    fields = await typed(request)
+    if not fields.get("text"):
+        return HTMLResponse(messages("study", STUDY_FIELDS, {}))
+    part = f"{request.headers.get('X-Discreet-Tab', '')[:64]} study"
+    try:
+        asked = read_study(fields)
+        shown = await request.app.state.turns.run(part, lambda _: study_plan(asked.study.plan(asked.n), asked.n))
+    except (WrongError, DiscreetError) as error:
+        wrong = error.by_field if isinstance(error, WrongError) else {"text": str(error)}
+        return HTMLResponse(messages("study", STUDY_FIELDS, wrong), headers=KEEP_SHOWN)
+    return HTMLResponse(joined(shown, messages("study", STUDY_FIELDS, {})))
+
+
+async def _study_looked(request: Request) -> Response:
+    return await _looked(request, read_study, "study")
+
+
+async def _study_checked(request: Request) -> Response:
+    desk, fields = _desk(request), await typed(request)
+    return await _shown(desk, lambda: checked(read_study(fields).study.check()), {}, "study")
+
+
+async def _study_grown(request: Request) -> Response:
+    """The study with the table of the other form added."""
+    desk, drafts, fields = _desk(request), request.app.state.drafts, await typed(request)
+    key = fields.get("key", "")[:64]
+    try:
+        question = read(fields, CheckRequest)
+        with field("column"):
+            asked = replace(question.request, file=_path_of(desk, question))
+            text = with_table(fields.get("text", ""), fields.get("folder") or ".", asked)
+    except WrongError as error:
+        return HTMLResponse(messages("release", FIELDS, error.by_field), headers=KEEP_SHOWN)
+    drafts.keep(key, "study", {**drafts.of(request, "study", key), **{name: fields.get(name, "") for name in STUDY_FIELDS}, "text": text})
+    return HTMLResponse(joined(_study_fields(request, key), messages("release", FIELDS, {})))
+
+
+def _path_of(desk: ReleaseContext, question: Question) -> str:
+    """The path of the file, from the root on."""
+    if not question["file"]:
+        raise WrongError({"file": "a study names its file by a path: give one in place of a copy"})
+    return desk.kept(question)["file"]
+
+
+# --- charged and drawn ------------------------------------------------------------------------------------------------
 
 
 async def _draw(request: Request) -> Response:
@@ -148,7 +242,7 @@ async def _draw(request: Request) -> Response:
     def once() -> Html:
         asked = desk.store.find(key)
         found = asked if asked.record is not None else made(asked)
-        return drawn(found, Release.from_json(found.record or ""), again=False)
+        return drawn(found, records_of(found), again=False)
 
     def made(asked: KeptRelease) -> KeptRelease:
         try:
@@ -237,17 +331,15 @@ async def _forget(request: Request) -> Response:
     return await _listed(request)
 
 
-def _of_record(name: str, compute: Callable[[KeptRelease, Release], bytes | Html]) -> Route:
-    """A part that is made from the record that is kept."""
+def _of_records(name: str, compute: Callable[[KeptRelease, Mapping[str, Release]], bytes | Html]) -> Route:
+    """A part that is made from the records that are kept."""
 
     async def answer(request: Request) -> Response:
         desk, fields = _desk(request), await typed(request)
 
         def made() -> bytes | Html:
             asked = desk.store.find(fields.get("key", ""))
-            if asked.record is None:
-                raise InvalidInputError("this release was not drawn yet")
-            return compute(asked, Release.from_json(asked.record))
+            return compute(asked, records_of(asked))
 
         try:
             found = await to_thread.run_sync(made, limiter=desk.workers)
@@ -260,22 +352,29 @@ def _of_record(name: str, compute: Callable[[KeptRelease, Release], bytes | Html
     return Route(f"/release/{name}", answer, methods=["POST"])
 
 
-def _record(asked: KeptRelease, _: Release) -> bytes:
-    return (asked.record or "").encode()
+def _record(asked: KeptRelease, found: Mapping[str, Release]) -> bytes:
+    """The record, or the folder of a study, packed."""
+    return (asked.record or "").encode() if "" in found else packed(read_study(asked.fields).study, found)
 
 
-def _report(asked: KeptRelease, found: Release) -> bytes:
-    return page_content(found, shares_of(found), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
+def _report(asked: KeptRelease, found: Mapping[str, Release]) -> bytes:
+    if "" not in found:
+        return study_page(found, asked.fields["title"], HowRead())
+    return page_content(found[""], shares_of(found[""]), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
 
 
-def _answer(_: KeptRelease, found: Release) -> Html:
-    return answered(found, shares_of(found))
+def _answer(asked: KeptRelease, found: Mapping[str, Release]) -> Html:
+    return (
+        answered(found[""], shares_of(found[""]), one_table=True) if "" in found else study_parts(found, asked.fields["title"], HowRead())
+    )
 
 
-def _picture(kind: str) -> Callable[[KeptRelease, Release], bytes]:
-    def made(_: KeptRelease, found: Release) -> bytes:
+def _picture(kind: str) -> Callable[[KeptRelease, Mapping[str, Release]], bytes]:
+    def made(_: KeptRelease, found: Mapping[str, Release]) -> bytes:
+        if "" not in found:
+            raise InvalidInputError("a picture is of one table: read one of them here, or download the page of all")
         with _DRAWING:
-            return picture(found, kind)
+            return picture(found[""], kind)
 
     return made
 
@@ -290,14 +389,17 @@ async def _read_it(request: Request) -> Response:
 
     def opened() -> Record:
         asked = desk.store.find(fields.get("key", ""))
-        return read_record((asked.record or "").encode(), f"discreet-{asked.key[:8]}.json")
+        found, name = records_of(asked), f"discreet-{asked.key[:8]}"
+        if "" not in found:
+            return read_record(_report(asked, found), f"{name}.html")
+        return read_record((asked.record or "").encode(), f"{name}.json")
 
     try:
         record = await to_thread.run_sync(opened)
     except DiscreetError as error:
         return HTMLResponse(element("p", str(error), class_="error"))
-    key = request.app.state.records.keep(record)
-    return HTMLResponse(read_view.opened_record(key, record))
+    opened_records = request.app.state.records
+    return HTMLResponse(read_view.opened_record(opened_records.keep(record), opened_records))
 
 
 ROUTES = [
@@ -305,15 +407,21 @@ ROUTES = [
     Route("/release/upload", _upload, methods=["POST"]),
     Route("/release/look", _look, methods=["POST"]),
     Route("/release/columns", _columns, methods=["POST"]),
+    Route("/release/rows", _rows, methods=["POST"]),
     Route("/release/check", _check, methods=["POST"]),
     Route("/release/draw", _draw, methods=["POST"]),
     Route("/release/list", _listed, methods=["POST"]),
     Route("/release/remove", _remove, methods=["POST"]),
     Route("/release/forget", _forget, methods=["POST"]),
     Route("/release/open", _read_it, methods=["POST"]),
-    _of_record("record", _record),
-    _of_record("report", _report),
-    _of_record("png", _picture("png")),
-    _of_record("svg", _picture("svg")),
-    _of_record("answer", _answer),
+    _of_records("record", _record),
+    _of_records("report", _report),
+    _of_records("png", _picture("png")),
+    _of_records("svg", _picture("svg")),
+    _of_records("answer", _answer),
+    Route("/study", _study, methods=["POST"]),
+    Route("/study/plan", _study_planned, methods=["POST"]),
+    Route("/study/look", _study_looked, methods=["POST"]),
+    Route("/study/check", _study_checked, methods=["POST"]),
+    Route("/study/add", _study_grown, methods=["POST"]),
 ]

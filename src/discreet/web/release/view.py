@@ -1,7 +1,6 @@
 """The view of the screen for releases: what will be published and charged, what was drawn, and what was asked for before."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from discreet.data.databases import name_of
 from discreet.present import page
@@ -21,12 +20,10 @@ from discreet.requests.release import (
     RESEARCH_PART,
     TABLE_PART,
     WORDS_PART,
-    ReleaseDelivery,
     ReleaseRequest,
 )
-from discreet.requests.study_text import study_text
 from discreet.web.budget.view import budget_card
-from discreet.web.code_to_copy import note, request_command, same
+from discreet.web.code_to_copy import note, same
 from discreet.web.form_fields import download, folded, part, row, rows
 from discreet.web.release.draw_once import ReleasePreview, State
 from discreet.web.release.store import KeptRelease
@@ -68,17 +65,23 @@ def form_fields(typed: Mapping[str, str], sent_file: Html | None = None) -> Html
 
 def looked(look: ReleasePreview, key: str) -> Html:
     """Show what will be published, what it costs, and the button that does it."""
-    found = look.stand_in
     head = element("p", "Nothing has been drawn or charged. This is what will be public.", class_="made-up")
     warned = [element("p", f"{said[:1].upper()}{said[1:]}.", class_="warn") for said in _warnings(look)]
-    parts = [page.heading(found), page.asked(found), counting(found), promise(found)]
-    asked = look.question.request
-    command = request_command("release", ReleaseDelivery.asking(**vars(asked), output=Path("record.json")))
-    python = asked.python(names_source=bool(look.question["file"]))
-    ways = same("release", command, python, note(command, look.question["ledger"]), study_text(asked))
-    return element(
-        "div", head, *warned, *parts, _cost(look), _confirm(look, key), ways, class_="looked", tabindex="-1", id="release-looked"
-    )
+    parts = [part for name, found in look.stand_ins.items() for part in _public(name, found)]
+    command, python, study = look.question.ways()
+    ways = same("release", command, python, note(command, look.question["ledger"]), study)
+    return _answer(head, *warned, *parts, _cost(look), _confirm(look, key), ways)
+
+
+def _answer(*parts: Html) -> Html:
+    """What is shown beside the form."""
+    return element("div", *parts, class_="looked", tabindex="-1", id="release-looked")
+
+
+def _public(name: str, found: Release) -> list[Html]:
+    """Everything about a table that will be public but its noisy counts."""
+    called = [element("h2", isolated(name), f": ε = {float(found.mechanism.epsilon):.4g}")] if name else []
+    return [*called, page.heading(found), page.asked(found), counting(found), promise(found)]
 
 
 def checked(found: DataCheck) -> Html:
@@ -86,7 +89,7 @@ def checked(found: DataCheck) -> Html:
     head = element("p", f"{PRIVATE[:1].upper()}{PRIVATE[1:]}. Nothing of this is kept, or charged.", class_="warn")
     said = (f"{line[:1].upper()}{line[1:]}." for line in found.lines)
     listed = element("ul", *(element("li", isolated(line)) for line in said))
-    return element("div", head, element("h2", "What the data say"), listed, class_="looked", tabindex="-1", id="release-looked")
+    return _answer(head, element("h2", "What the data say"), listed)
 
 
 def columns(found: Mapping[str, str | None]) -> Html:
@@ -108,19 +111,17 @@ def _warnings(look: ReleasePreview) -> Iterable[str]:
     """A second budget for the same source, what readers will miss, and where a promise is weak or a release says little: all public."""
     if look.second_budget is not None:
         yield look.second_budget
-    mechanism = look.stand_in.mechanism
-    lacking = lacks(mechanism)
-    if lacking is not None:
-        yield "; ".join(lacking)
-    if mechanism.space.n is not None and (said := little_said(mechanism.space.n, look.question.request.epsilon)) is not None:
-        yield said
-    for said in (strong_shares(mechanism), little_protection(look.stand_in.guarantee)):
-        if said is not None:
-            yield said
+    for name, found in look.stand_ins.items():
+        mechanism = found.mechanism
+        n, lacking = mechanism.space.n, lacks(mechanism)
+        little = None if n is None else little_said(n, mechanism.epsilon)
+        whole = None if lacking is None else "; ".join(lacking)
+        every = (whole, little, strong_shares(mechanism), little_protection(found.guarantee))
+        yield from (f"{name}: {said}" if name else said for said in every if said is not None)
 
 
 def _cost(look: ReleasePreview) -> Html:
-    card = budget_card(look.statement, look.stand_in.guarantee, look.stand_in.mechanism, place="release-budget")
+    card = budget_card(look.statement, look.charge, place="release-budget")
     return element("section", element("h2", "What it costs"), card)
 
 
@@ -142,36 +143,43 @@ def _step(route: str, told: str, button: Html, *fields: Html, **attributes: str)
 # --- after ------------------------------------------------------------------------------------------------------------
 
 
-def drawn(asked: KeptRelease, found: Release, *, again: bool) -> Html:
+def drawn(asked: KeptRelease, found: Mapping[str, Release], *, again: bool) -> Html:
     """A release that was drawn, with all that can be done with it. `again` says whether the form in the page asks for the same."""
-    key = asked.key
+    key, is_study = asked.key, "" not in found
     name = f"discreet-{key[:8]}"
     downloads = [
-        download("The record", "/release/record", "release-done", f"{name}.json", primary=True),
-        download("The report", "/release/report", "release-done", f"{name}.html"),
-        download("A picture, PNG", "/release/png", "release-done", f"{name}.png"),
-        download("A picture, SVG", "/release/svg", "release-done", f"{name}.svg"),
+        download(label, f"/release/{route}", "release-done", f"{name}.{ending}", primary=route == "record")
+        for label, route, ending in (_STUDY_FILES if is_study else _FILES)
     ]
     opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
     form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
     where = asked.fields.get("dataset", "")
-    told = (
-        f"Released on {asked.day} with {found.guarantee.level}, charged to {where}. "
-        "The record may be published: download it. It is kept here until you remove it."
-    )
+    level = f"ε = {asked.fields.get('epsilon', '')} in all" if is_study else found[""].guarantee.level
+    published = "The records may be published: download them." if is_study else "The record may be published: download it."
+    told = f"Released on {asked.day} with {level}, charged to {where}. {published} What was drawn is kept here until you remove it."
     answer = element(
         "div", element("p", "Computing…", class_="waiting"), hx_post="/release/answer", hx_trigger="load", hx_include="#release-done"
     )
     head = element("p", element("strong", "Done. "), isolated(told), class_="done", role="status")
-    parts = [head, form, page.heading(found), answer, promise(found), counting(found)]
-    return element("div", *parts, *([_again()] if again else []), class_="looked", tabindex="-1", id="release-looked")
+    parts = [answer] if is_study else [page.heading(found[""]), answer, promise(found[""]), counting(found[""])]
+    return _answer(head, form, *parts, *([_again("study" if is_study else "release")] if again else []))
 
 
-def _again() -> Html:
+_FILES = (
+    ("The record", "record", "json"),
+    ("The report", "report", "html"),
+    ("A picture, PNG", "png", "png"),
+    ("A picture, SVG", "svg", "svg"),
+)
+_STUDY_FILES = ("The records", "record", "zip"), ("One page of all", "report", "html")
+"""The files that can be downloaded: the words, the route and the ending."""
+
+
+def _again(screen: str) -> Html:
     """Another draw of the same is another release, and costs again."""
     told = "This is what was asked for and drawn before, with nothing charged now. Another draw of the same question is another release."
     button = element("button", "Look at what another release would cost", type="submit")
-    return _step("/release/look", told, button, *hidden(again="yes"), hx_include="#release-form")
+    return _step(f"/{screen}/look", told, button, *hidden(again="yes"), hx_include=f"#{screen}-form")
 
 
 # --- what was asked for before ----------------------------------------------------------------------------------------
@@ -222,7 +230,7 @@ def charged(asked: KeptRelease) -> Html:
         "This release was asked for before, and charged; the page ended before it was drawn. Nothing of it was seen, and drawing it costs "
         "nothing more."
     )
-    return element("div", element("p", told, class_="warn"), _row(asked, "charged"), class_="looked", tabindex="-1", id="release-looked")
+    return _answer(element("p", told, class_="warn"), _row(asked, "charged"))
 
 
 def _row(asked: KeptRelease, state: State) -> Html:

@@ -20,39 +20,62 @@ function fetched(name) {
   htmx.trigger(screen, "opened");
 }
 
+// A study is another form of the screen to release.
 function show(name) {
-  fetched(name);
-  for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== name;
-  for (const button of document.querySelectorAll("[data-screen]")) {
-    if (button.dataset.screen === name) button.setAttribute("aria-current", "page");
-    else button.removeAttribute("aria-current");
-  }
+  const shown = name === "study" ? "release" : name;
+  fetched(shown);
+  document.getElementById("release").dataset.kind = name;
+  for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== shown;
+  mark();
   scrollTo(0, 0);
 }
+function mark() {
+  const { id, dataset } = document.querySelector(".screen:not([hidden])");
+  for (const button of document.querySelectorAll(".top [data-screen], .kinds [data-screen]")) {
+    if (button.dataset.screen === (button.closest(".top") ? id : dataset.kind)) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+}
+document.addEventListener("htmx:afterSettle", mark);
 
-// Every screen has an address, and a record that is open has one: Back, Forward and a reload lead there.
-function openKey() { return document.querySelector("#read-record [name=record]")?.value ?? ""; }
+// Every screen has an address, and so has a record that is open and a study: Back, Forward, a reload and a bookmark lead there.
+const KEYED = {
+  read: { key: "#read-record [name=record]", place: "read-record", route: "/read/record" },
+  study: { key: "#study-form [name=key]", place: "study-fields", route: "/study" },
+};
+function openKey(name) { return document.querySelector(KEYED[name]?.key ?? "#none")?.value ?? ""; }
+function address(name) { return openKey(name) ? `#${name}/${openKey(name)}` : `#${name}`; }
+function swapped(place, found, swapStyle = "innerHTML") { htmx.swap(place, found, { swapStyle, swapDelay: 0, settleDelay: 0 }); }
 
 function visit(name) {
   show(name);
-  const address = name === "read" && openKey() ? `#read/${openKey()}` : `#${name}`;
-  if ((location.hash || "#plan") !== address) history.pushState(null, "", address);
+  if ((location.hash || "#plan") !== address(name)) history.pushState(null, "", address(name));
 }
 
-let awaited = ""; // the key of a record that is opened as soon as its screen is there
+let awaited = false; // something that has a key is shown as soon as its screen is there
 async function arrive() {
   const [name, key = ""] = location.hash.slice(1).split("/");
-  show(document.getElementById(name)?.matches(".screen") ? name : "plan");
-  awaited = name === "read" && key !== openKey() ? key : "";
-  const place = document.getElementById("read-record");
-  if (name !== "read" || key === openKey() || !place) return;
-  awaited = "";
-  place.replaceChildren();
-  const found = key && (await (await ask("/read/record", new URLSearchParams({ record: key }))).text());
-  if (found && location.hash === `#read/${key}`) htmx.swap(place, found, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+  show(name in KEYED || document.getElementById(name)?.matches(".screen") ? name : "plan");
+  const place = document.getElementById(KEYED[name]?.place);
+  awaited = name in KEYED && !place;
+  if (!place || key === openKey(name)) return;
+  if (name === "study" && !key) history.replaceState(null, "", address(name));
+  else if (name === "read") place.replaceChildren();
+  const found = key && (await (await ask(KEYED[name].route, new URLSearchParams({ record: key, key }))).text());
+  if (!found || location.hash !== `#${name}/${key}`) return;
+  swapped(place, found);
+  if (name === "study") htmx.trigger("#study-plan", "study-changed");
 }
 addEventListener("popstate", arrive);
-document.addEventListener("htmx:afterSettle", (event) => { if (awaited && event.detail.target?.id === "read") arrive(); });
+document.addEventListener("htmx:afterSettle", () => { if (awaited) arrive(); });
+
+// What needs a place of a screen that has not come yet is done as soon as it is there.
+let early = null;
+function onceThere(id, act) {
+  early = document.getElementById(id) ? null : () => onceThere(id, act);
+  if (!early) act();
+}
+document.addEventListener("htmx:afterSettle", () => early?.());
 
 // What was typed is kept in the memory of the server, for a reload of this tab: a browser would write it to the disk.
 const keeping = {};
@@ -80,9 +103,11 @@ async function download(button) {
   if (wrong) button.insertAdjacentHTML("afterend", wrong);
   if (!answer.ok) return;
   if (answer.status === 204) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await answer.blob());
-  link.download = button.dataset.name;
+  save(await answer.blob(), button.dataset.name);
+}
+
+function save(content, name) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(content), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -97,6 +122,7 @@ document.addEventListener("click", (event) => {
   if (button.dataset.screen) visit(button.dataset.screen);
   if (button.dataset.copy) copy(button);
   if (button.dataset.download) download(button);
+  if (button.dataset.save) save(new Blob([document.getElementById(button.dataset.save).value]), button.dataset.name);
 });
 
 addEventListener("DOMContentLoaded", async () => {

@@ -18,7 +18,7 @@ async function openRecord(content, name) {
   try {
     const answer = await ask("/read/open", content, { "X-Discreet-Name": encodeURIComponent(name.slice(0, 300).toWellFormed()) });
     if (answer.status === 204) return;
-    htmx.swap(place, await answer.text(), { swapStyle: answer.headers.get("HX-Reswap") ?? "innerHTML", swapDelay: 0, settleDelay: 0 });
+    swapped(place, await answer.text(), answer.headers.get("HX-Reswap") ?? "innerHTML");
     if (!answer.ok || answer.headers.has("HX-Reswap")) return;
     visit("read");
     document.getElementById("read-opened")?.focus();
@@ -40,11 +40,11 @@ document.addEventListener("click", (event) => {
   openRecord(new Blob([document.getElementById("read-pasted").value]), "");
 });
 
-// A file that is dropped beside its place would otherwise be opened by the browser, in place of the page.
+// A file may be dropped anywhere: its ending, and the screen, say what it is. The browser would open it in place of the page.
 for (const kind of ["dragenter", "dragover"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
-    document.body.classList.toggle("dropping", !document.getElementById("read").hidden);
+    document.body.classList.add("dropping");
   });
 }
 document.addEventListener("dragleave", (event) => {
@@ -54,16 +54,14 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dropping");
   const file = event.dataTransfer.files[0];
-  if (file && !document.getElementById("read").hidden) openDropped(file);
+  if (!file || !token) return;
+  const isRecord = /\.(json|html?)$/i.test(file.name) || !document.getElementById("read").hidden;
+  const kind = /\.toml$/i.test(file.name) ? "study" : isRecord ? "read" : "release";
+  visit(kind);
+  if (kind === "read") onceThere("read-open", () => openRecord(file, file.name));
+  if (kind === "study") onceThere("study-text", () => openStudy(file));
+  if (kind === "release") onceThere("release-pick", () => sendFile(document.getElementById("release-pick"), file));
 });
-
-// A file may be dropped on the screen before what it shows has come: it is opened as soon as that is there.
-let early = null;
-function openDropped(file) {
-  early = document.getElementById("read-open") ? null : file;
-  if (!early) openRecord(file, file.name);
-}
-document.addEventListener("htmx:afterSettle", () => { if (early) openDropped(early); });
 
 // The slider and the field beside it are one level.
 document.addEventListener("input", (event) => {

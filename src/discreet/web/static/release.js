@@ -1,9 +1,8 @@
 // Sending a file to the page's own server, and where to look once something was released.
 "use strict";
 
-async function sendFile(picker) {
+async function sendFile(picker, file = picker.files[0]) {
   const place = document.getElementById(picker.dataset.upload);
-  const file = picker.files[0];
   if (!file) {
     place.replaceChildren();
     return;
@@ -11,7 +10,7 @@ async function sendFile(picker) {
   place.setAttribute("aria-busy", "true");
   try {
     const answer = await ask("/release/upload", file, { "X-Discreet-Name": encodeURIComponent(file.name.slice(-300).toWellFormed()) });
-    htmx.swap(place, await answer.text(), { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 });
+    swapped(place, await answer.text());
     keep(picker.form);
   } catch {
     place.textContent = "The file was not taken: it may be longer than the page takes. Give its path instead.";
@@ -20,14 +19,22 @@ async function sendFile(picker) {
   }
 }
 
+// The file of a study is text, which stands in the form.
+async function openStudy(file) {
+  const field = document.getElementById("study-text");
+  field.value = await file.text();
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
 document.addEventListener("change", (event) => {
   if (event.target.dataset.upload) sendFile(event.target);
+  if (event.target.id === "study-pick" && event.target.files.length) openStudy(event.target.files[0]);
 });
 
 // Whoever looked is led to what there is to see: the answer, or the first field that is wrong.
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.detail.target?.id !== "release-look") return;
-  const wrong = document.querySelector("#release-form [aria-invalid=true]");
+  const wrong = document.querySelector("#release .plan-inputs form [aria-invalid=true]");
   const found = document.getElementById("release-looked") ?? wrong;
   found?.focus({ preventScroll: true });
   found?.scrollIntoView({ block: found === wrong ? "center" : "start" });
@@ -54,8 +61,10 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   said.setAttribute("role", "status");
   target.replaceChildren(said, stop);
   const began = Date.now();
-  const tell = () => { said.textContent = `Counting the records… ${Math.round((Date.now() - began) / 1000)} s`; };
+  let what = "the records";
+  const tell = () => { said.textContent = `Counting ${what}… ${Math.round((Date.now() - began) / 1000)} s`; };
   tell();
+  ask("/release/rows", new URLSearchParams(requestConfig.formData)).then((answer) => answer.text()).then((rows) => { what = rows || what; }, () => null);
   const ticking = setInterval(tell, 1000);
   elt.addEventListener("htmx:afterRequest", (done) => {
     clearInterval(ticking);
@@ -64,7 +73,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 
 // Where in the job someone stands: the last of its steps that what is shown belongs to.
-const STEPS = [["#release-done", 7], ["#release-looked .confirm", 6], ["#release-looked", 3], ["#release-columns > *", 2], ["#release-form", 0]];
+const STEPS = [["#release-done", 7], ["#release-looked .confirm", 6], ["#release-looked", 3], ["[data-kind=study] #study-plan > *", 4], ["#release-columns > *", 2], ["#release-form", 0]];
 document.addEventListener("htmx:afterSettle", () => {
   const found = STEPS.find(([place]) => document.querySelector(place));
   document.querySelectorAll(".job li").forEach((step, number) => {
@@ -86,7 +95,7 @@ function outdate() {
 }
 
 document.addEventListener("input", (event) => {
-  if (event.target.closest("#release-form")) outdate();
+  if (event.target.closest("#release-form, #study-form")) outdate();
 });
 
 // While it is charged and drawn, nothing says any more that it was not.
@@ -132,4 +141,11 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("htmx:afterSettle", fillIn);
 
-document.addEventListener("htmx:afterSettle", (event) => { if (event.detail.target?.id === "read-record") visit("read"); });
+document.addEventListener("htmx:afterSettle", (event) => {
+  const { target, requestConfig } = event.detail;
+  if (target?.id === "read-record") visit("read");
+  if (target?.id !== "study-fields" || !requestConfig) return; // a table was added
+  visit("study");
+  outdate();
+  htmx.trigger("#study-plan", "study-changed");
+});

@@ -1,0 +1,102 @@
+"""A study on the screen for releases: what it declares, and how it is counted, charged by one line and drawn."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from discreet.errors import DiscreetError
+from discreet.ledger.budgets import Charge, Spend, as_json
+from discreet.ledger.descriptions import described_together
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.base import Prepared
+from discreet.record.release import Release
+from discreet.requests.fields import WrongError
+from discreet.requests.kinds import number_words
+from discreet.requests.release_steps import charge_of
+from discreet.requests.study import MANIFEST, Study
+from discreet.requests.study_release import check_chargeable, check_charged, manifest, note_of_study, ready_tables
+from discreet.requests.study_requests import StudyReleaseRequest, StudyTextRequest
+from discreet.text import counted
+from discreet.web.code_to_copy import request_command
+from discreet.web.release.question import ReleaseQuestion, TypedQuestion, check_file
+
+
+@dataclass(frozen=True)
+class StudyQuestion(TypedQuestion):
+    """A release of several tables, for one ε."""
+
+    study: Study
+    n: int | None
+    """How many records are planned for."""
+
+    @property
+    def period(self) -> str | None:
+        return self.study.period
+
+    @property
+    def ledger_note(self) -> str:
+        return note_of_study(self.study)
+
+    def ways(self) -> tuple[str | None, str, None]:
+        """The command and the Python that release the same study from its file."""
+        asked = StudyReleaseRequest.asking(study="study.toml", ledger=self["ledger"], output=Path("published"))
+        lines = 'study = dc.Study.load("study.toml")', f'study.release({self["ledger"]!r}, "published")'
+        return request_command("release", asked), "\n".join(["import discreet as dc", "", *lines]), None
+
+    def check(self, ledger: Ledger) -> None:
+        """Refuse what the budget allows at no ε."""
+        check_chargeable(self.study, ledger)
+
+    def prepared(self, source: Path | str) -> dict[str, Prepared]:  # noqa: ARG002 - the study names it
+        """Everything about each table but its draw."""
+        return ready_tables(self.study)
+
+    def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
+        """Return the ledger's description of all tables, as it is read back."""
+        found: dict[str, Any] = json.loads(as_json(described_together(ready)))
+        return found
+
+    def charge(self, ledger: Ledger, ready: Mapping[str, Prepared]) -> Charge:
+        """Return the cost of all tables."""
+        return charge_of(ledger, self.dataset, ready.values())
+
+    def drawn(self, ledger: Ledger, ready: Mapping[str, Prepared], **words: Any) -> dict[str, Release]:
+        """Charge all tables by one line and draw them."""
+        ledger.charge_together(self.dataset, ready, **words)
+        return {name: one.draw() for name, one in ready.items()}
+
+    def check_line(self, ledger: Ledger, line: Spend, ready: Mapping[str, Prepared]) -> None:
+        """Refuse to draw for a charge that was for something else."""
+        check_charged(self.study, ledger, ready, str(line.request))
+
+
+Question = ReleaseQuestion | StudyQuestion
+"""The question of either form."""
+
+
+def packed(study: Study, found: Mapping[str, Release]) -> bytes:
+    """The folder that the command writes of a study, as one file."""
+    written = BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as file:
+        for name, content in {MANIFEST: manifest(study), **{name: one.to_json().encode() for name, one in found.items()}}.items():
+            file.writestr(f"published/{name}.json", content)
+    return written.getvalue()
+
+
+def read_study(fields: Mapping[str, str]) -> StudyQuestion:
+    """The study of a form. Raises WrongError with what is to be said beside each field that is wrong."""
+    asked = StudyTextRequest.read(fields, "form")
+    try:
+        study = asked.loaded()
+        check_file(study.source, "")
+        title = study.title or f"Study of {counted(len(study.tables), 'table')}"
+    except DiscreetError as error:
+        raise WrongError({"text": str(error)}) from None
+    folder = str(Path(asked.folder).expanduser().absolute())
+    known = {"title": title, "file": study.path, "dataset": study.dataset or "", "epsilon": number_words(study.epsilon)}
+    typed = {name: fields[name] for name in ("text", "ledger") if fields.get(name)}
+    return StudyQuestion({**typed, "folder": folder, **known}, study, asked.n)
