@@ -21,7 +21,7 @@ from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.observe import ObserveRequest
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
 from discreet.requests.planning import GoalQuestion, PlanQuestion
-from discreet.requests.reading import ReadContrast, ReadMargins, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ReportRequest, ShowRequest
 from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseDelivery, ReleaseRequest
 from discreet.requests.study_requests import (
@@ -32,13 +32,15 @@ from discreet.requests.study_requests import (
     StudyPlanRequest,
     StudyReleaseRequest,
     StudyRequest,
+    StudyTextRequest,
 )
 from discreet.web.budget.form import create_form
 from discreet.web.code_to_copy import request_command
 from discreet.web.form_fields import rows
-from discreet.web.opened_records import Record
+from discreet.web.opened_records import Opened, Record
 from discreet.web.plan.routes import plan_form
 from discreet.web.read.view import opened_record
+from discreet.web.release.study_view import study_fields
 from discreet.web.release.view import form_fields
 
 RELEASE = {
@@ -205,8 +207,17 @@ FORMS: dict[type[Request], Callable[[], str]] = {
     BudgetRequest: lambda: create_form(first=True),
     PlanQuestion: lambda: plan_form({}, {}),
     GoalQuestion: lambda: plan_form({}, {}),
-    **dict.fromkeys((ReadRequest, ReadShares, ReadContrast, ReadThreshold, ReadMargins, ReadTable), lambda: opened_record("key", TABLE)),
+    StudyTextRequest: lambda: study_fields("key", {}),
+    **dict.fromkeys(
+        (ReadRequest, ReadShares, ReadContrast, ReadOther, ReadThreshold, ReadMargins, ReadTable), lambda: opened_beside_another(TABLE)
+    ),
 }
+
+
+def opened_beside_another(record: Record) -> str:
+    opened = Opened()
+    opened.keep(record)
+    return opened_record(opened.keep(record), opened)
 
 
 def test_every_question_has_an_example() -> None:
@@ -217,7 +228,12 @@ def test_every_question_has_an_example() -> None:
     of_page = {question for question in declared if not any(one.help for one in fields_of(question).values())}
     assert set(EXAMPLES) == declared - of_page == set(COMMANDS)
     assert (
-        of_page == {PlanQuestion, GoalQuestion, ReadRequest, ReadShares, ReadContrast, ReadThreshold, ReadMargins, ReadTable} <= set(FORMS)
+        of_page
+        == {
+            *(PlanQuestion, GoalQuestion, StudyTextRequest),
+            *(ReadRequest, ReadShares, ReadContrast, ReadOther, ReadThreshold, ReadMargins, ReadTable),
+        }
+        <= set(FORMS)
     )
     assert all(set(example) | {"bands", "missing"} >= set(fields_of(question)) for question, example in EXAMPLES.items())
 

@@ -81,8 +81,8 @@ class StudyTextRequest(Request):
             STUDY_PART,
             "The study, as its file says it",
             "Released tables are charged at once: epsilon is for all of them, and weight is a table’s part of it.",
-            '[study]\nsource = "survey.csv"\ndataset = "survey"\nid = "participant"\nepsilon = 1.0\n\n'
-            '[tables.smoking]\ncolumn = "smoking"\ncategories = ["never", "former", "current"]\nby.age = ["18-34", "35+"]\nweight = 2',
+            "[study]\nsource = 'survey.csv'\ndataset = 'survey'\nid = 'participant'\nepsilon = 1.0\n\n"
+            "[tables.smoking]\ncolumn = 'smoking'\ncategories = ['never', 'former', 'current']\nby.age = ['18-34', '35+']\nweight = 2",
             words="the study",
             rows=14,
         ),
