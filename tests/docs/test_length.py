@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 from tests.docs.test_blocks import FENCE
-from tests.places import DOCS, PAGES
+from tests.places import DOCS, PAGES, ROOT
 
 LIMIT = 45_000
 """The most words of all pages together, beside code."""
+CHANGES = 2_000
+"""The most words of the changelog, which lists each topic of a version once."""
 MADE = ("proofs/checked.md", "reference/commands.md", "reference/reference.md")
 """Pages that are made from proofs, commands and docstrings."""
 MEASURED = "research/benchmarks.md"
@@ -35,6 +37,11 @@ def test_all_pages_together_stay_below_the_limit() -> None:
     total = sum(map(counted, PAGES))
     assert total <= LIMIT, f"{total:,} words: cut what another page says, and link to it"
     assert total > LIMIT / 2
+
+
+def test_the_changelog_stays_short() -> None:
+    total = words((ROOT / "CHANGELOG.md").read_text())
+    assert total <= CHANGES, f"{total:,} words: add to the line of the topic, and do not list changes in the order of their making"
 
 
 def test_what_is_a_word_is_counted_and_what_readers_do_not_see_is_not() -> None:
