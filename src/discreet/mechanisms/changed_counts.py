@@ -158,7 +158,7 @@ class MatrixChange(BoundedChange):
 
 
 @frozen
-class RandomRounding(BoundedChange):
+class RoundingByChance(BoundedChange):
     """Rounding to one of the two nearest multiples of a base, by chance, so that the mean stays: multiples are never changed."""
 
     cells: int

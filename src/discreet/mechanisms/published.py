@@ -18,7 +18,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, RefusedError
-from discreet.mechanisms.changed_counts import MatrixChange, RandomRounding, ReadNoise
+from discreet.mechanisms.changed_counts import MatrixChange, ReadNoise, RoundingByChance
 from discreet.mechanisms.gaussian_noise import GaussianNoise, RoundedGaussianNoise
 from discreet.mechanisms.laplace import LaplaceNoise
 from discreet.mechanisms.lattice import GeometricNoise
@@ -252,9 +252,9 @@ class PublishedRandomRounding(PublishedNoise):
     to: int = field(converter=_base)
     name: ClassVar[str] = "random rounding"
 
-    def on(self, cells: int) -> RandomRounding:
+    def on(self, cells: int) -> RoundingByChance:
         """The change of so many cells."""
-        return RandomRounding(cells, self.to)
+        return RoundingByChance(cells, self.to)
 
     def __str__(self) -> str:
         return f"random-rounding:{self.to}"
