@@ -95,20 +95,25 @@ class Ledger:
         planned_epsilon: Number | None = None,
         **hides: Unpack[Hides],
     ) -> Budget:
-        """Open a dataset with a total budget; the ledger itself is made with its first dataset. A budget is never changed later.
+        """Open a dataset with a total budget. The ledger itself is made with its first dataset, and a budget is never changed later.
 
-        `neighbours` says what the budget hides: "replace one", what someone answered, for releases that publish n; "add or remove one",
-        also that someone took part, for releases that do not. A release without n may be charged to either; to the first it costs twice
-        its ε. `within` names the columns of groups that nobody changes, as ["region", "sex"]: the budget then hides what someone answered
-        and not their group, and takes releases that publish the sizes of groups by these columns (docs/howto/ledger.md).
+        Args:
+            dataset: The name of the dataset.
+            epsilon, delta: The budget: all spends together stay within it.
+            unit: "person" if the budget protects persons; releases that protect records alone are then refused.
+            every: "day", "month", "quarter" or "year", if each such period has this budget. It then protects all records of one person in
+                one period; someone who is there for m periods is protected by m times the budget in all (docs/howto/months.md).
+            planned_epsilon: The ε of a typical one of many small releases. The dataset is then also kept by a Rényi filter, which needs a
+                `delta` above 0: releases are taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
+                them together are (ε, δ)-private. Releases with other ε are taken too.
+            hides: `neighbours`, which says what the budget hides: "replace one", what someone answered, for releases that publish n; or
+                "add or remove one", also that someone took part. Or `within`, the columns of groups that nobody changes, as
+                ["region", "sex"], for releases that publish the sizes of these groups (docs/howto/ledger.md).
 
-        With `planned_epsilon`, the ε of a typical one of many small releases, the dataset is also kept by a Rényi filter, which needs a
-        `delta` above 0: releases are then taken beyond the plain sum, however each is chosen in view of the earlier ones, and all of
-        them together are (ε, δ)-private (docs/howto/ledger.md). Releases with other ε are taken too.
+        Returns the `Budget`.
 
-        With `every`, "day", "month", "quarter" or "year", each such period has this budget, which protects all records of one person in
-        one of them (`unit="person"`). Releases name the periods that they read and are charged to each; someone who is there for m
-        periods is protected by m times the budget in all (docs/howto/months.md).
+        Raises InvalidInputError for an argument that is not allowed, and LedgerError where the name is taken, or looks like one that is
+        taken, or the ledger cannot be written.
         """
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
         if unit not in ("record", "person"):
@@ -142,20 +147,25 @@ class Ledger:
     ) -> Spend:
         """Take a release's loss from the dataset's budget, durably, before its randomness is drawn.
 
-        `loss` is the mechanism's guarantee, or ε with `delta`, which are taken to hold for the budget's own neighbours unless `neighbours`
-        or `within` says for which. The charge may be more than the release's own loss: see `create`. When this returns, the spend is on
-        the disk. When it raises, nothing may be released: a refused spend (`BudgetError`) was not recorded, and one that failed
-        (`LedgerError`) may or may not have been.
+        Args:
+            dataset: The name of the dataset.
+            loss, delta: The mechanism's guarantee, or ε and δ. These hold for the budget's own neighbours unless `neighbours` or `within`
+                says for which. The charge may be more than the release's own loss (docs/howto/ledger.md).
+            period: The periods that the release reads, such as "2026-11" or "2026-01..2026-03", where each has a budget. All of them are
+                charged, by one line, or none.
+            words: `note` says in public what was released, and `description` how, in plain values. `request` is a key that whoever asks
+                makes up, such as `secrets.token_hex(16)`, and sends again if an answer was lost: it is charged once. `source` is what the
+                records are read from, such as the path of a file.
 
-        `period` names the periods that the release reads, such as "2026-11" or "2026-01..2026-03", where each has a budget: all of them
-        are charged, by one line, or none.
+        Returns the `Spend`, which is on the disk.
 
-        `note` says in public what was released, and `description` how, in plain values. `request` is a key that whoever asks makes up,
-        such as `secrets.token_hex(16)`, and sends again if they do not know whether they were heard. A dataset is charged for a key
-        once: the second time raises a `RepeatedError`, and nothing may be drawn.
+        Raises:
+            BudgetError: The budget does not allow this spend, which was not recorded.
+            RepeatedError: The request was charged before; nothing may be drawn.
+            LedgerError: The ledger failed. The spend may or may not have been recorded, and nothing may be released.
 
-        `source` declares what the records are read from, such as the path of a file. A `SecondBudgetWarning` says before anything is
-        spent that the same source was charged to another dataset: two budgets for the same people add up.
+        A `SecondBudgetWarning` says before anything is spent that the same source was charged to another dataset: two budgets for the same
+        people add up.
         """
         promise = checked_promise(loss, delta, words.pop("neighbours", None), words.pop("within", ()), period)
         described = words.pop("description", None)
@@ -193,9 +203,16 @@ class Ledger:
     ) -> "Release[Drawn]":
         """Release counts and charge the dataset's budget for it: everything is checked, then the spend is durable, then it is drawn.
 
-        `note` is kept in the ledger alone; `about` are public words that the record holds. `period` names the periods that the counts
-        are of, each of which is charged. A `request` is charged and drawn once, and a `source` that was charged to another dataset is
-        warned of: see `spend`.
+        Args:
+            dataset: The name of the dataset.
+            mechanism, counts, unit: As for `Mechanism.release`.
+            about: Public words that the record holds.
+            period: The periods that the counts are of, each of which is charged.
+            words: `note`, which is kept in the ledger alone, `request` and `source`, as for `spend`.
+
+        Returns the `Release`.
+
+        Raises what `Mechanism.release` raises, before anything is spent, and what `spend` raises.
         """
         if not hasattr(mechanism, "prepare"):
             raise InvalidInputError(

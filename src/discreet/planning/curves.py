@@ -98,7 +98,15 @@ def width_curve(
     public: Public = "total",
     progress: Progress | None = None,
 ) -> WidthCurve:
-    """The expected width of the published 95 % intervals for several ε, and without privacy. Public: no data are looked at."""
+    """Compute the expected width of the published 95 % intervals for several ε, and without privacy. No data are looked at.
+
+    Args:
+        prior, n: The prior and the number of records; with `public="nothing"` n is a guess.
+        epsilons: The ε of the curve.
+        mechanism, expect, worst, public, progress: As for `plan`.
+
+    Returns a `WidthCurve`. Raises TooLargeError for what is not computed at this size.
+    """
     ask = WidthQuestion(*maker(mechanism), prior, check_public(public), expect, worst, progress)
     records, levels = check_records(n), tuple(check_positive(level, "epsilon") for level in epsilons)
     widths = tuple(ask.width(records, level, SEARCHED) for level in levels)
@@ -116,7 +124,15 @@ def records_curve(
     public: Public = "total",
     progress: Progress | None = None,
 ) -> WidthCurve:
-    """The expected width of the published 95 % intervals for several n, and without privacy. Public: no data are looked at."""
+    """Compute the expected width of the published 95 % intervals for several n, and without privacy. No data are looked at.
+
+    Args:
+        prior, epsilon: The prior and the ε of the release.
+        records: The numbers of records of the curve.
+        mechanism, expect, worst, public, progress: As for `plan`.
+
+    Returns a `WidthCurve`. Raises TooLargeError for what is not computed at this size.
+    """
     ask = WidthQuestion(*maker(mechanism), prior, check_public(public), expect, worst, progress)
     level, sizes = check_positive(epsilon, "epsilon"), tuple(check_records(n) for n in records)
     widths = tuple(ask.width(n, level, SEARCHED) for n in sizes)

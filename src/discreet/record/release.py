@@ -146,20 +146,21 @@ class Release(Generic[Drawn]):
     def noise_aware(
         self, prior: Any = None, size_prior: Any = None, *, progress: "Progress | None" = None
     ) -> "NoiseAware | TablePosterior":
-        """The posterior that allows for the noise: what the raw outcome says, with intervals that cover what they promise.
+        """Return the posterior that allows for the noise. Its intervals cover what they promise.
 
-        That of a table has one for every group: `noise_aware()["north", "f"]`, or with one column `["north"]`.
+        Args:
+            prior: The reader's own prior, over the same categories, in place of the one in the record; the law of the mechanism stays as it
+                is. For a table it is one for all groups, a mapping of groups to their priors (those left out keep the record's), or a list
+                with one for each group.
+            size_prior: The prior of n where n is private, in a table that of the size of every group: "flat" on 0, 1, 2, ... (the default),
+                "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ..., or a function that takes an
+                array of n and gives their log weights.
+            progress: A function of the steps done, the steps in all and what they are. A Hellinger mechanism with many possible counts
+                takes a minute or two (`discreet.capabilities` says how many pairs it goes through).
 
-        `prior` is the reader's own, over the same categories, in place of the one in the record; the law of the mechanism stays as it is.
-        For a table it is one for all groups, a mapping of groups to their priors (those left out keep the record's), or a list with one
-        for each group.
+        Returns a `NoiseAware`, or for a table a `TablePosterior`, which has one for every group: `noise_aware()["north", "f"]`.
 
-        Where n is private it has a posterior too, in a table that of every group, and `size_prior` says what is believed about it before:
-        "flat" on 0, 1, 2, ... (the default), "poisson:MEAN", "negative-binomial:MEAN,SHAPE", an array of log weights for n = 0, 1, 2, ...,
-        or a function that takes an array of n and gives their log weights.
-
-        A Hellinger mechanism with many possible counts takes a minute or two (`discreet.capabilities` says how many pairs it goes
-        through); `progress` is then called with the steps done, the steps in all and what they are.
+        Raises InvalidInputError where a prior does not fit the record, and TooLargeError beyond the sizes of docs/howto/reading.md.
         """
         if is_table(self):
             from discreet.inference.tables.posterior import table_posterior

@@ -268,7 +268,15 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         return found
 
     def ranks(self, category: Hashable, draws: int = DRAWS, rng: Rng = None) -> Ranks:
-        """Rank the groups by the probability of a category, from draws. Rank 1 has the largest."""
+        """Rank the groups by the probability of a category, from draws. Rank 1 has the largest.
+
+        Args:
+            category: The label of a category.
+            draws: How many draws the ranks come from.
+            rng: A seed or generator; a seed that follows from the record if it is left out.
+
+        Returns `Ranks`: the mean rank of every group, and the probability of each rank.
+        """
         return ranks_of(self._latent, self.cells, category_index(self.categories, category), draws, generator(rng, self._seed))
 
     # --- two groups ---------------------------------------------------------------------------------------------------
