@@ -12,6 +12,8 @@ from scipy.special import betainc, gammaln
 
 import discreet as dc
 from discreet.counts.batched.arrays import GroupSummaries
+from discreet.inference.labelled import Figures
+from discreet.inference.tables.posterior import ReleasedTable
 from discreet.inference.tables.summaries import group_summaries
 from discreet.mechanisms.gaussian_noise import GaussianNoise
 from discreet.mechanisms.lattice import GeometricNoise
@@ -398,3 +400,24 @@ def test_groups_are_computed_by_themselves_as_long_as_there_is_time() -> None:
     each = 4 * (int(x.sum(axis=1).max()) + 1 + 1000)
     every = hard(1) + 1
     assert [every, hard(3 * each), hard(3 * each + 1), hard(12 * each)] == [12, 9, 8, 0]
+
+
+def test_a_summary_computes_the_figures_of_a_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, compute = [], ReleasedTable.figures
+
+    def counted(self: ReleasedTable, mass: float = 0.95) -> Figures:
+        asked.append(mass)
+        return compute(self, mass)
+
+    monkeypatch.setattr(ReleasedTable, "figures", counted)
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(3), n=[9, 6], epsilon=1, by={"region": ["north", "south"]})
+    post = mechanism.release([[4, 3, 2], [1, 2, 3]]).noise_aware()
+    frame = post.summary(0.9)
+    assert asked == [0.9]
+    post.mean()
+    post.std()
+    assert asked == [0.9]
+    assert (post.interval(0.5)[..., 0] > frame["low"].to_numpy().reshape(2, 3)).all()
+    assert asked == [0.9, 0.5]
+    post.mean()[:] = 7.0
+    assert post.mean().max() < 1.0

@@ -13,7 +13,19 @@ def inner(law: Floats, tail: Floats | float) -> tuple[Counts, Counts]:
 
     At least one place is kept. `tail` is one number, or one for each law with 1 as its last axis.
     """
-    return between(np.cumsum(law, axis=-1), np.cumsum(law[..., ::-1], axis=-1)[..., ::-1], tail)
+    first = _left_out(law, tail)
+    return first, np.maximum(law.shape[-1] - 1 - _left_out(law[..., ::-1], tail), first)
+
+
+def _left_out(law: Floats, tail: Floats | float) -> Counts:
+    """The number of places at the beginning of each law that hold at most `tail`, and at most all but one of them.
+
+    None lies beyond the first place that holds more by itself, so that sums go no further.
+    """
+    more = law > tail
+    more[..., -1] = True
+    to = np.cumsum(law[..., : int(more.argmax(axis=-1).max(initial=0)) + 1], axis=-1)
+    return np.asarray(np.minimum((to <= tail).sum(axis=-1), law.shape[-1] - 1))
 
 
 def between(to: Floats, onward: Floats, tail: Floats | float) -> tuple[Counts, Counts]:

@@ -8,8 +8,9 @@ not of each.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.fft import irfftn, rfftn  # scipy's copy what they fill up with zeros, and take twice as long
 from numpy.typing import NDArray
-from scipy.fft import irfftn, next_fast_len, rfftn
+from scipy.fft import next_fast_len
 
 from discreet import limits
 from discreet.arrays import Floats

@@ -23,7 +23,7 @@ from discreet.inference.reading import any_of
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.inference.tables.shares import drawn_contrast
-from discreet.inference.tables.table import TablePosterior
+from discreet.inference.tables.table import TableAtOnce, TablePosterior
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.cells import Cells
 from discreet.model.size_priors import SizePrior
@@ -37,7 +37,7 @@ _UNLIKELY_STRENGTHS = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PooledTable(TablePosterior):
+class PooledTable(TableAtOnce):
     """The posterior of all groups, whose shares come from one Dirichlet(strength · mean).
 
     Groups tell of each other: contrasts of them, `over` and `ranks` are from joint draws.
@@ -234,18 +234,6 @@ class PooledTable(TablePosterior):
             found[2:5, inside, 1] = 1.0 - found[3, inside, 0], 1.0 - found[2, inside, 0], found[4, inside, 0]
         mean, std, low, high, error, count, spread = found
         return Figures(mean, std, low, high, error, count, spread, self.by, self.categories, mass)
-
-    def mean(self) -> Floats:
-        """Expected probability of each category in each group."""
-        return self._all.mean.copy()
-
-    def std(self) -> Floats:
-        """Standard deviation of each category's probability in each group."""
-        return self._all.std.copy()
-
-    def interval(self, mass: float = 0.95) -> Floats:
-        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
-        return np.asarray(self.figures(mass))
 
     def _hdi(self, mass: float) -> Floats:
         """From draws: densities of so many components take long."""

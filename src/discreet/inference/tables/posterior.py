@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import limits
-from discreet.arrays import Counts, Floats, Mask
+from discreet.arrays import Counts, Mask
 from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import BetaRows
 from discreet.counts.batched.arrays import precision
@@ -29,7 +29,7 @@ from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_evidence, tied_sizes
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
-from discreet.inference.tables.table import TablePosterior
+from discreet.inference.tables.table import TableAtOnce
 from discreet.inference.true_counts import Outcome, check_any_total, check_posterior, counts_of_outcomes, counts_of_same_records
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.tabled import Tabled
@@ -98,7 +98,7 @@ def summary_pairs(mechanism: Mechanism) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedTable(TablePosterior):
+class ReleasedTable(TableAtOnce):
     """The posterior of every group of a table that one release tells of."""
 
     mechanism: Tabled[Counts]
@@ -216,19 +216,6 @@ class ReleasedTable(TablePosterior):
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
         found = group_summaries(self.raw, a, mechanism.noise, **known, possible=self._possible, mass=mass)
         return Figures(**vars(found), by=self.by, categories=self.categories, level=mass)
-
-    def mean(self) -> Floats:
-        """Expected probability of each category in each group."""
-        return self._all.mean.copy()
-
-    def std(self) -> Floats:
-        """Standard deviation of each category's probability in each group."""
-        return self._all.std.copy()
-
-    def interval(self, mass: float = 0.95) -> Floats:
-        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
-        found = self.figures(mass)
-        return np.stack([found.low, found.high], axis=-1)
 
     def _level(self, tail: float) -> float:
         return 1.0 - 2.0 * tail * (1.0 - 4.0 * precision(tail))

@@ -196,8 +196,20 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         return Figures(mean, std, low, high, error, count_mean, count_std, self.by, self.categories, mass)
 
     @cached_property
+    def _kept(self) -> list[Figures]:
+        """The figures that were computed last."""
+        return []
+
+    def _figures(self, mass: float) -> Figures:
+        """Figures at this level, which are computed once when they are asked for several times in a row."""
+        if not self._kept or self._kept[0].level != mass:
+            self._kept[:] = [self.figures(mass)]
+        return self._kept[0]
+
+    @property
     def _all(self) -> Figures:
-        return self.figures()
+        """Figures at any level, for the numbers that do not depend on it."""
+        return self._kept[0] if self._kept else self._figures(0.95)
 
     def _cell_moments(self) -> tuple[Floats, Floats]:
         return self._all.mean, self._all.std
@@ -381,3 +393,19 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"
+
+
+class TableAtOnce(TablePosterior):
+    """A posterior of a table whose numbers are computed for all groups at once."""
+
+    def mean(self) -> Floats:
+        """Expected probability of each category in each group."""
+        return self._all.mean.copy()
+
+    def std(self) -> Floats:
+        """Standard deviation of each category's probability in each group."""
+        return self._all.std.copy()
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
+        return np.asarray(self._figures(mass))
