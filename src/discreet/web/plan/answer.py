@@ -8,6 +8,7 @@ from discreet.mechanisms import Mechanism
 from discreet.planning.comparison import points
 from discreet.planning.plans import plan
 from discreet.planning.width_plans import WidthPlan
+from discreet.present.curves import Bar, bars
 from discreet.present.html import Html, element, joined, table, table_row
 from discreet.present.odds import odds_factor, surest
 from discreet.record.guarantee import Guarantee
@@ -16,7 +17,6 @@ from discreet.requests.kinds import number_words
 from discreet.requests.planning import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.forms import field
-from discreet.web.pictures import Bar, bars
 from discreet.web.plan.commands import made_line, prior_line, same_plan
 from discreet.web.plan.example import example, is_quick_example
 

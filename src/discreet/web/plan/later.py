@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from discreet.planning.comparison import ComparisonRow, compare, points
 from discreet.planning.curves import WidthCurve, records_curve, width_curve
+from discreet.present.curves import Curve, curve
 from discreet.present.html import Html, element, joined, table, table_row
 from discreet.progress import Progress
 from discreet.requests.kinds import number_words
 from discreet.requests.planning import GoalQuestion, PlanQuestion
 from discreet.web.code_to_copy import request_command, same
 from discreet.web.forms import field
-from discreet.web.pictures import Curve, curve
 from discreet.web.plan.answer import planned
 from discreet.web.plan.commands import same_plan
 

@@ -27,7 +27,7 @@ from discreet.web.release.question import ReleaseQuestion, TypedQuestion, check_
 
 @dataclass(frozen=True)
 class StudyQuestion(TypedQuestion):
-    """A release of several tables, for one ε."""
+    """A release of several tables, for one ε: its methods are those of a release of one table."""
 
     study: Study
     n: int | None
@@ -48,29 +48,23 @@ class StudyQuestion(TypedQuestion):
         return request_command("release", asked), "\n".join(["import discreet as dc", "", *lines]), None
 
     def check(self, ledger: Ledger) -> None:
-        """Refuse what the budget allows at no ε."""
         check_chargeable(self.study, ledger)
 
     def prepared(self, source: Path | str) -> dict[str, Prepared]:  # noqa: ARG002 - the study names it
-        """Everything about each table but its draw."""
         return ready_tables(self.study)
 
     def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
-        """Return the ledger's description of all tables, as it is read back."""
         found: dict[str, Any] = json.loads(as_json(described_together(ready)))
         return found
 
     def charge(self, ledger: Ledger, ready: Mapping[str, Prepared]) -> Charge:
-        """Return the cost of all tables."""
         return charge_of(ledger, self.dataset, ready.values())
 
     def drawn(self, ledger: Ledger, ready: Mapping[str, Prepared], **words: Any) -> dict[str, Release]:
-        """Charge all tables by one line and draw them."""
         ledger.charge_together(self.dataset, ready, **words)
         return {name: one.draw() for name, one in ready.items()}
 
     def check_line(self, ledger: Ledger, line: Spend, ready: Mapping[str, Prepared]) -> None:
-        """Refuse to draw for a charge that was for something else."""
         check_charged(self.study, ledger, ready, str(line.request))
 
 
