@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.present.contrasts import quantity_words
 from discreet.present.exports import file_of, summary_table
 from discreet.present.how_read import HowRead
-from tests.browser_support import MARKS, SERIOUS, SIDEWAYS, WIDTHS, browser
+from tests.browser_support import MARKS, SERIOUS, SIDEWAYS, WIDTHS, browser, until
 from tests.present.test_page import HOSTILE, single, table
 from tests.present.test_page_browser import OVERFLOWING
 from tests.web.browser import CLIPBOARD, new_page, page_of, unlocked, until_held
@@ -213,14 +213,14 @@ def test_a_record_is_dropped_or_pasted(server: Server) -> None:
         page.get_by_role("button", name="Open what was pasted").click()
         page.wait_for_selector("#read-group")
         settled(page)
-        assert page.locator("#read-answer figure .bar").count() == 36
+        assert page.locator("#read-answer .bar").count() == 36
         page.locator("#read-group").select_option(label="south · 65 and over")
-        page.wait_for_selector("#read-answer figure .bar >> nth=3", state="detached")
-        assert page.locator("#read-answer figure .bar").count() == 3
+        until(page, "document.querySelectorAll('#read-answer .bar').length === 3")
+        assert page.locator("#read-answer .bar").count() == 3
         page.get_by_label("The text of a record").fill("{}")
         page.get_by_role("button", name="Open what was pasted").click()
         page.wait_for_selector("#read-file-error:not(:empty)")
-        assert page.locator("#read-answer figure .bar").count() == 3  # what was open stays
+        assert page.locator("#read-answer .bar").count() == 3  # what was open stays
 
 
 def test_a_record_that_is_dropped_before_the_screen_has_come_is_opened(server: Server) -> None:

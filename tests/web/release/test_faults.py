@@ -6,8 +6,10 @@ import re
 import signal
 from html import unescape
 from http.client import HTTPException
+from io import BytesIO
 from pathlib import Path
 from threading import Thread
+from zipfile import ZipFile
 
 import pytest
 
@@ -15,6 +17,8 @@ import discreet as dc
 from tests.ledger.test_faults import database  # noqa: F401 - an empty ledger on a PostgreSQL server
 from tests.postgresql import postgresql  # noqa: F401
 from tests.web.release.releases import SECRET, Survey, drawn, look
+from tests.web.release.test_study import look as look_at_study
+from tests.web.release.test_study import text_of
 from tests.web.server import Server, explore
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")]
@@ -71,6 +75,26 @@ def test_killed(tmp_path: Path, place: str, sent: bool) -> None:
         status, text = server.post("/release/draw", key=key, **again)
         assert (status, "Done." in text) == (200, True), text
         assert drawn(server, key).to_json() == drawn(server, key).to_json()
+    assert survey.spends() == 1
+    assert not list(survey.kept.glob("*.partial"))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_study_that_was_killed_is_charged_and_drawn_once(tmp_path: Path, place: str) -> None:
+    survey, flag = Survey(tmp_path), tmp_path / "flag"
+    function, number, said = PLACES[place]
+    with explore(before=KILLED.format(function=function, flag=str(flag), number=number), XDG_DATA_HOME=survey.home) as server:
+        _, key = look_at_study(server, survey, text_of(survey, 0.5))
+        flag.touch()
+        with pytest.raises((OSError, HTTPException)):
+            server.post("/release/draw", key=key)
+    with explore(XDG_DATA_HOME=survey.home) as server:
+        assert said in listed(server)
+        assert "Done." in server.post("/release/draw", key=key)[1]
+        packed = [server.fetch("POST", "/release/record", body=f"key={key}".encode())[2] for _ in range(2)]
+        texts = [[file.read(name) for name in file.namelist()] for file in map(ZipFile, map(BytesIO, packed))]
+        assert texts[0] == texts[1]
+        assert len(texts[0]) == 3
     assert survey.spends() == 1
     assert not list(survey.kept.glob("*.partial"))
 
