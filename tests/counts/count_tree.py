@@ -83,15 +83,19 @@ class PlainLaw:
             outside, parts = self.outside(v, split), self._parts(split)
             for i, (p, a) in enumerate(zip(split.parts, split.a, strict=True)):
                 rest = self.total(parts[:i] + parts[i + 1 :])
-                d = np.array([logsumexp(outside[k:] + rest[: len(rest) - k]) for k in range(len(self.x))])
+                more = self.x.astype(int)[None, :] - self.x.astype(int)[:, None]
+                with np.errstate(divide="ignore"):
+                    d = logsumexp(np.where(more >= 0, outside[None, :] + rest[np.maximum(more, 0)], -np.inf), axis=1)
                 self.down[p] = d + self.rising(float(a)) - self.rising(1.0)
                 self._sink(p)
 
     def total(self, logs: Sequence[Floats]) -> Floats:
         """The logarithm of a convolution."""
         out = np.where(self.x == 0, 0.0, -np.inf)
+        left = self.x.astype(int)[:, None] - self.x.astype(int)[None, :]
         for one in logs:
-            out = np.array([logsumexp(out[: k + 1] + one[k::-1]) if np.isfinite(out[: k + 1]).any() else -np.inf for k in range(len(out))])
+            with np.errstate(divide="ignore"):
+                out = logsumexp(np.where(left >= 0, out[None, :] + one[np.maximum(left, 0)], -np.inf), axis=1)
         return out
 
     def law(self, v: PlainCount) -> Floats:

@@ -170,40 +170,50 @@ def segment_score(counts: LawOfAnyTotal, weights: Floats) -> ScoreMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class _Carried:
+class Carried:
     """The law of a sum of counts from `low` on, and the same weighted with S, with S² and with Σ w² x: in rows."""
 
     low: int
     values: Floats
 
 
-def _added_up(parts: list[_Carried], floor: float) -> _Carried:
+def carried_leaf(window: Run, above: float, weight: float) -> Carried:
+    """One count, taken from the first of its window, which S has with the weight `above`."""
+    offset = np.arange(len(window.value), dtype=np.float64)
+    return Carried(window.low, window.value * np.stack([offset**0, above * offset, (above * offset) ** 2, weight**2 * offset]))
+
+
+def added_rows(left: Carried, right: Carried) -> Carried:
+    """The sum of two independent sums of counts."""
+    (p, s, ss, q), (p2, s2, ss2, q2) = left.values, right.values
+    second = convolve(ss, p2) + 2.0 * convolve(s, s2) + convolve(p, ss2)
+    values = np.stack([convolve(p, p2), convolve(s, p2) + convolve(p, s2), second, convolve(q, p2) + convolve(p, q2)])
+    return Carried(left.low + right.low, values)
+
+
+def _added_up(parts: list[Carried], floor: float) -> Carried:
     """All of these counts together, added in halves, without ends of their law that are below `floor`."""
     if len(parts) == 1:
         return parts[0]
-    left, right = (_added_up(half, floor) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :]))
-    (p, s, ss, q), (p2, s2, ss2, q2) = left.values, right.values
-    law = convolve(p, p2)
-    second = convolve(ss, p2) + 2.0 * convolve(s, s2) + convolve(p, ss2)
-    values = np.stack([law, convolve(s, p2) + convolve(p, s2), second, convolve(q, p2) + convolve(p, q2)])
-    first, last, _ = kept(law, floor * float(law.max()))
-    return _Carried(left.low + right.low + first, values[:, first : last + 1])
+    both = added_rows(*(_added_up(half, floor) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :])))
+    first, last, _ = kept(both.values[0], floor * float(both.values[0].max()))
+    return Carried(both.low + first, both.values[:, first : last + 1])
 
 
 def _carried(segment: TotalSegment, weights: Floats) -> ScoreMoments:
     """The moments at every total of a segment under its tilt."""
-    least = float(weights.min())
-    above, lows = weights - least, np.array([window.low for window in segment.windows], dtype=np.float64)
-    rows = [
-        _Carried(window.low, window.value * np.stack([offset**0, a * offset, (a * offset) ** 2, w**2 * offset]))
-        for window, a, w in zip(segment.windows, above, weights, strict=True)
-        for offset in [np.arange(len(window.value), dtype=np.float64)]
-    ]
-    total = _added_up(rows, segment.floor)
-    n = np.arange(segment.low, segment.high + 1, dtype=np.float64)
-    mass, first, second, squares = (values_at(Run(total.low, row), segment.low, len(n)) for row in total.values)
+    above, lows = weights - float(weights.min()), np.array([window.low for window in segment.windows], dtype=np.float64)
+    rows = [carried_leaf(*one) for one in zip(segment.windows, above.tolist(), weights.tolist(), strict=True)]
+    return moments_at(_added_up(rows, segment.floor), range(segment.low, segment.high + 1), weights, lows)
+
+
+def moments_at(total: Carried, totals: range, weights: Floats, lows: Floats) -> ScoreMoments:
+    """The moments at these totals, from the rows of the sum of all counts and the first count of each window."""
+    n = np.array(totals, dtype=np.float64)
+    mass, first, second, squares = (values_at(Run(total.low, row), totals.start, len(n)) for row in total.values)
     # S = Σ a o + Σ a low + least n, with o the distances from the first counts
-    shift = float(above @ lows) + least * n
+    least = float(weights.min())
+    shift = float((weights - least) @ lows) + least * n
     return ScoreMoments(
         n, mass, first + shift * mass, second + 2.0 * shift * first + shift**2 * mass, squares + float(weights**2 @ lows) * mass
     )

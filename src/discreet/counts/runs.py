@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -117,18 +118,37 @@ class Sum:
 
     def split(self, totals: Counts, rng: np.random.Generator) -> Iterator[Counts]:
         """Each count in turn, drawn given values of the total."""
-        if self.halves is None:
-            yield totals
-            return
-        left, right = self.halves
-        part = np.empty_like(totals)
-        for value in np.unique(totals).tolist():
-            rows = np.nonzero(totals == value)[0]
-            low, high = max(left.run.low, value - right.run.high), min(left.run.high, value - right.run.low)
-            mine = values_at(left.run, low, high - low + 1)
-            part[rows] = low + inverse(mine * values_at(right.run, value - high, high - low + 1)[::-1], rng.random(rows.size))
-        yield from left.split(part, rng)
-        yield from right.split(totals - part, rng)
+        return drawn_parts(self, totals, rng)
+
+
+class Halved(Protocol):
+    """A law of a total and, unless it is of one count alone, the two halves that it is the sum of."""
+
+    @property
+    def run(self) -> Run:
+        """The law, or a multiple of it."""
+        ...
+
+    @property
+    def halves(self) -> "tuple[Halved, Halved] | None":
+        """The halves, which are independent but for their sum."""
+        ...
+
+
+def drawn_parts(law: Halved, totals: Counts, rng: np.random.Generator) -> Iterator[Counts]:
+    """Each count in turn, drawn given values of the total."""
+    if law.halves is None:
+        yield totals
+        return
+    left, right = law.halves
+    part = np.empty_like(totals)
+    for value in np.unique(totals).tolist():
+        rows = np.nonzero(totals == value)[0]
+        low, high = max(left.run.low, value - right.run.high), min(left.run.high, value - right.run.low)
+        mine = values_at(left.run, low, high - low + 1)
+        part[rows] = low + inverse(mine * values_at(right.run, value - high, high - low + 1)[::-1], rng.random(rows.size))
+    yield from drawn_parts(left, part, rng)
+    yield from drawn_parts(right, totals - part, rng)
 
 
 def sum_of(laws: Sequence[Run], floor: float) -> Sum:

@@ -88,7 +88,7 @@ def nodes_of(parts: Iterable[TotalsStretch]) -> Counts:
 # --- the law of a count on nodes of the total ------------------------------------------------------------------------
 
 
-_OUTER_TOTALS = 1e-12
+OUTER_TOTALS = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
 _MATRIX_NODES = 128
 """Nodes whose counts are held as one matrix."""
@@ -100,22 +100,33 @@ def total_blocks(counts: LawOfAnyTotal, category: int) -> tuple[list[Block], flo
     """Blocks with the law of one count x and of nodes n of the total, and a bound on what they leave out."""
     n, share, dropped = _total_nodes(counts, category)
     low, high = counts.windows[category]
-    if len(n) * (high - low + 1) > limits.MIXTURE_CELLS:
+    check_blocks(len(n) * (high - low + 1))
+    first, last, left = kept(counts.marginal(category).value, OUTER_TOTALS)
+    blocks, more = without_ends(list(_blocks(counts, category, n, share, (low + first, low + last))))
+    return blocks, min(1.0, counts.omitted + dropped + left + more)
+
+
+def check_blocks(pairs: int) -> None:
+    """Refuse more pairs of a count and a total than are held."""
+    if pairs > limits.MIXTURE_CELLS:
         raise TooLargeError(
-            f"the noise leaves {len(n) * (high - low + 1):,} pairs of a count and a total possible; means and intervals are "
+            f"the noise leaves {pairs:,} pairs of a count and a total possible; means and intervals are "
             f"computed from up to {limits.MIXTURE_CELLS:,}. Less noise (a larger epsilon) needs fewer"
         )
-    first, last, left = kept(counts.marginal(category).value, _OUTER_TOTALS)
-    blocks = []
-    for block in _blocks(counts, category, n, share, (low + first, low + last)):
-        column, tail = block.weights.sum(axis=0), _OUTER_TOTALS * len(block.totals) / len(n)
+
+
+def without_ends(blocks: list[Block]) -> tuple[list[Block], float]:
+    """The blocks without columns of nearly no weight at their ends, and what was left out."""
+    many, found, left = sum(len(block.totals) for block in blocks), [], 0.0
+    for block in blocks:
+        column, tail = block.weights.sum(axis=0), OUTER_TOTALS * len(block.totals) / many
         if column.sum() > tail:
             at, end, more = kept(column, tail)
-            blocks.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
+            found.append(Block(block.first + at, block.totals, block.weights[:, at : end + 1]))
             left += more
         else:
             left += float(column.sum())
-    return blocks, min(1.0, counts.omitted + dropped + left)
+    return found, left
 
 
 def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, ends: tuple[int, int]) -> Block:
@@ -133,14 +144,14 @@ def _blocks(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends
         total = values_at(segment.sum.run, segment.low, len(segment.log_factor))[n[held] - segment.low]
         scale = np.where(total > 0.0, share[held], 0.0) / np.where(total > 0.0, total, 1.0)
         of_count = values_at(window, first, last - first + 1)
-        for rows in _row_slices(n[held]):
+        for rows in row_slices(n[held]):
             block = Block(first, n[held][rows], of_count[None])
             weights = block.of_difference(values_at(rest, block.lowest, block.highest - block.lowest + 1)) * of_count
             weights *= scale[rows, None]
             yield Block(first, block.totals, weights)
 
 
-def _row_slices(n: Counts) -> Iterator[slice]:
+def row_slices(n: Counts) -> Iterator[slice]:
     """Consecutive totals that are neither many nor far from each other: `BetaRows` is fast where they are of one size."""
     start = 0
     while start < len(n):
@@ -156,7 +167,7 @@ def _total_nodes(counts: LawOfAnyTotal, category: int) -> tuple[Counts, Floats, 
     if known is not None:
         return known
     sizes = counts.sizes
-    first, last, dropped = kept(sizes.value, _OUTER_TOTALS)
+    first, last, dropped = kept(sizes.value, OUTER_TOTALS)
     weight = sizes.value[first : last + 1]
     categories = range(len(counts.windows)) if together else [category]
     probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
