@@ -47,6 +47,7 @@ from .ledger.ledger import Ledger as Ledger
 from .mechanisms import Calibrated as Calibrated
 from .mechanisms import Mechanism as Mechanism
 from .mechanisms import MetricExponential as MetricExponential
+from .mechanisms import Nested as Nested
 from .mechanisms import Remapped as Remapped
 from .mechanisms import mechanism as mechanism
 from .mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian

@@ -346,3 +346,10 @@ def _log_beyond(run: Run) -> float:
     """The logarithm of a geometric series that goes on as a concave run ends."""
     slope = float(run.value[-1] - run.value[-2])
     return float(run.value[-1]) + slope - float(np.log(-np.expm1(slope))) if slope < 0.0 else np.inf
+
+
+def full(run: Run, top: int) -> Floats:
+    """The values of a run at 0, 1, ..., top."""
+    found = np.zeros(max(top, run.high) + 1)
+    found[run.low : run.high + 1] = run.value
+    return found[: top + 1]

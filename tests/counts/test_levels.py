@@ -7,17 +7,19 @@ import pytest
 from scipy.stats import chisquare
 
 from discreet.arrays import Counts, Floats
-from discreet.counts.factors import Count, Noisy, Split
+from discreet.counts.factors import Count, Noisy, Observation, Split
 from discreet.counts.listed import ListedCounts
-from discreet.counts.nested import LevelCounts, counts_of_levels
+from discreet.counts.nested import LevelCounts, counts_of_levels, counts_of_sets
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
+from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import probability_law
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import known_size, size_prior_of
 from discreet.numerics.gamma import log_rising
 from tests.counts import count_tree as plain
 from tests.counts.count_tree import PlainCount, PlainLaw, PlainSplit
+from tests.counts.nested import full, nested_counts
 from tests.counts.observations import gaussian
 
 CLOSE = 1e-10
@@ -63,12 +65,6 @@ class World:
     @property
     def law(self) -> LevelCounts:
         return counts_of_levels(self.whole, np.array(self.a), self.root)
-
-
-def full(run: Run, top: int) -> Floats:
-    found = np.zeros(max(top, run.high) + 1)
-    found[run.low : run.high + 1] = run.value
-    return found[: top + 1]
 
 
 def difference(seed: int, wrong: float = 1.0) -> float:
@@ -135,7 +131,7 @@ def dense(weights: list[PairWeights], top: int) -> Floats:
                     weight = part.split[row, x - part.low] * part.rest[row, column]
                     if weight > 0.0 and max(x, u - x, r) <= top:
                         found[x, u - x, r] += weight
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -156,9 +152,9 @@ def test_every_question_has_the_answer_of_a_list(seed: int) -> None:
     np.testing.assert_allclose(found.covariance(a)[off], exact.covariance(a)[off], atol=CLOSE)
     np.testing.assert_allclose(found.score(w).of_probabilities(a, w), exact.score(w).of_probabilities(a, w), rtol=1e-9)
     for sets in ([[0, 1], [*range(2, k)]], [[0, k - 1], [*range(1, k - 1)]]):
-        ours, theirs = found.merged(sets), exact.merged(sets)
+        mine, same_sets = found.merged(sets), exact.merged(sets)
         for j in range(2):
-            np.testing.assert_allclose(full(ours.marginal(j), top), full(theirs.marginal(j), top), atol=CLOSE)
+            np.testing.assert_allclose(full(mine.marginal(j), top), full(same_sets.marginal(j), top), atol=CLOSE)
     for chosen in ([0, 1], [2, 0], [1, 2]):
         one, other = found.part(chosen), exact.part(chosen)
         for j in range(2):
@@ -177,3 +173,28 @@ def test_draws_have_the_law_of_every_count() -> None:
         expected = np.append(run.value[likely], run.value[~likely].sum()) * size
         got = np.append(seen[likely], seen[~likely].sum())
         assert len(expected) < 2 or chisquare(got, expected * got.sum() / expected.sum()).pvalue > 1e-9
+
+
+def test_sets_that_cut_across_each_other_and_counts_without_a_bound_are_refused() -> None:
+    noise = Noisy(GeometricNoise(1, 1.0), 3)
+    every: dict[tuple[int, ...], list[Observation]] = {(i,): [noise] for i in range(3)}
+    with pytest.raises(RefusedError, match="cuts across"):
+        counts_of_sets(np.ones(3), {**every, (0, 1): [noise], (1, 2): [noise]}, size_prior_of("flat"))
+    with pytest.raises(InvalidInputError, match="nothing bounds"):
+        counts_of_sets(np.ones(3), {(0,): [noise], (1,): [noise]}, size_prior_of("flat"))
+
+
+def test_levels_that_contradict_each_other_are_read_deep_in_the_tails() -> None:
+    """The other oracle adds up logarithms, and so holds any contradiction."""
+    noise = GeometricNoise(1, 1.0)
+    for z in (60, 150):
+        seen: dict[tuple[int, ...], list[Observation]] = {(i,): [Noisy(noise, 3)] for i in range(3)}
+        seen[0, 1] = [Noisy(GeometricNoise(1, 0.8), z)]
+        found = counts_of_sets(np.array([1.0, 2.0, 0.5]), seen, size_prior_of("flat"))
+        leaves = [Count(seen[i,]) for i in range(3)]
+        whole = Count([], [Split([Count(seen[0, 1], [Split(leaves[:2], np.array([1.0, 2.0]))]), leaves[2]], np.array([3.0, 0.5]))])
+        exact = nested_counts(whole, size_prior_of("flat"))
+        assert found.omitted < 1e-15
+        assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-9)
+        for i, leaf in enumerate(leaves):
+            np.testing.assert_allclose(full(found.marginal(i), 200), full(exact.law(leaf), 200), atol=CLOSE)

@@ -7,14 +7,13 @@ import pytest
 from scipy.stats import chisquare
 
 from discreet.counts.factors import Count, Noisy, Split
-from discreet.counts.runs import Run
 from discreet.counts.tree import counts_of_split
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
 from tests.counts import count_tree as plain
-from tests.counts.count_tree import Floats, PlainCount, PlainLaw, PlainSplit, brute
-from tests.counts.nested import NestedCounts, nested_counts
+from tests.counts.count_tree import PlainCount, PlainLaw, PlainSplit, brute
+from tests.counts.nested import NestedCounts, full, nested_counts
 from tests.counts.observations import AtMost, gaussian
 from tests.support import ends_at
 
@@ -105,7 +104,7 @@ def _difference(name: str, wrong: float = 1.0) -> tuple[float, NestedCounts]:
     worst = [abs(found.log_evidence - exact.log_evidence)]
     for count, same in tree.same.items():
         run = found.law(count)
-        worst.append(float(np.abs(_full(run, top) - exact.law(same)).max()))
+        worst.append(float(np.abs(full(run, top) - exact.law(same)).max()))
         for split, theirs in zip(count.splits, same.splits, strict=True):
             for i in range(len(split.parts)):
                 low, first, joint = found.joint(count, split, [i])
@@ -113,12 +112,6 @@ def _difference(name: str, wrong: float = 1.0) -> tuple[float, NestedCounts]:
                 pairs[low : low + joint.shape[0], first : first + joint.shape[1]] = joint
                 worst.append(float(np.abs(pairs[: top + 1, : top + 1] - exact.pair(same, theirs, i)).max()))
     return max(worst), found
-
-
-def _full(run: Run, top: int) -> Floats:
-    found = np.zeros(max(top, run.high) + 1)
-    found[run.low : run.high + 1] = run.value
-    return found[: top + 1]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -159,7 +152,7 @@ def test_the_engine_for_one_split_says_the_same() -> None:
         for i, part in enumerate(split.parts):
             left, right = one.marginal(i), tree.law(part)
             top = max(left.high, right.high)
-            np.testing.assert_allclose(_full(left, top), _full(right, top), atol=1e-11)
+            np.testing.assert_allclose(full(left, top), full(right, top), atol=1e-11)
 
 
 def test_what_windows_leave_out_is_at_most_the_bound() -> None:

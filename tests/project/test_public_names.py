@@ -38,6 +38,7 @@ HOOKS = {
     "_is_outcome",
     "_is_symmetric",
     "_layout",
+    "_levels",
     "_line_law",
     "_listed_laws",
     "_log_likelihoods",

@@ -88,6 +88,11 @@ CASES: dict[str, Case] = {
         for name, made in MECHANISMS.items()
         if name != "MetricExponential"
     },
+    "mechanism of levels": (lambda: dc.Nested(PRIOR, sum(COUNTS), 1, levels={"pairs": 2}), lambda x: (x, x.nodes("pairs"))),
+    "posterior of levels": (
+        lambda: drawn(dc.Nested(PRIOR, epsilon=1, levels={"pairs": 2}), COUNTS).noise_aware(),
+        lambda x: (read(x), x.size.mean()),
+    ),
     "posterior": (lambda: variable().noise_aware(), read),
     "posterior, private n": (lambda: variable(None).noise_aware(), lambda x: (read(x), x.size.mean())),
     "size priors": (

@@ -9,9 +9,10 @@ Ends of laws are dropped where they weigh next to nothing by themselves. What li
 over the mean one at each of its ancestors, and that is what a dropped end is multiplied with in the bound `omitted`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -19,27 +20,27 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
-from discreet.counts.factors import Count
+from discreet.counts.factors import Count, Observation, Split
 from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.listed import ListedCounts
-from discreet.counts.moments import Carried, ScoreMoments, added_rows, carried_leaf, listed_covariance, moments_at
-from discreet.counts.pairs import PairWeights, check_pairs, middle_part
+from discreet.counts.moments import Carried, ScoreMoments, added_rows, carried_leaf, moments_at
+from discreet.counts.pairs import OUTER_COUNTS, PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import Run, added, completed, drawn_parts, inverse, values_at
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_nodes import OUTER_TOTALS, check_blocks, nodes_of, on_nodes, row_slices, stretches, without_ends
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolved
 
-_DEPTH, _DEEPEST, _ROUNDS = 60.0, 600.0, 5
+_FIRST_DEPTH, _DEEPEST, _ROUNDS = 60.0, 600.0, 5
 """How far below its largest, in logarithms, values of laws are held: deeper where noise at one level contradicts that at another."""
 _HOPELESS = 0.1
 """Probability left out from which on no tilt is tried, too."""
 _ENDS = np.unique(np.rint(np.geomspace(1.0, 2.0**40, 300)))
 """Distances from a noisy count at which a window may end."""
-_TOTALS = np.unique(np.rint(np.concatenate([np.arange(4096.0), np.geomspace(4096.0, 2.0**53, 4000)])))
+_TOTALS_SAMPLED = np.unique(np.rint(np.concatenate([np.arange(4096.0), np.geomspace(4096.0, 2.0**53, 4000)])))
 """Totals at which the factor of the total is looked at for its bound."""
 _REGROUPED = 40.0
 """How much deeper laws are held where parts are put together anew, so that nothing is lost that would count."""
@@ -190,7 +191,7 @@ def counts_of_levels(whole: Count, a: Floats, root: SizePrior, *, log_constant: 
     fixed = root.first if root.first == root.last else None
     centre = float(_guess(whole) if fixed is None else fixed)
     slope = float(np.diff(-log_rising(float(a.sum()), np.array([centre, centre + 1.0]), 0.0))[0])
-    best, depth = None, _DEPTH + 2.0 * float(np.log(len(a)))
+    best, depth = None, _FIRST_DEPTH + 2.0 * float(np.log(len(a)))
     for _ in range(_ROUNDS):
         found = _law(whole, a, root, _Held(depth, slope, last=root.last), log_constant)
         if found is None or found.omitted > _HOPELESS:
@@ -208,9 +209,42 @@ def counts_of_levels(whole: Count, a: Floats, root: SizePrior, *, log_constant: 
     return best
 
 
+def counts_of_sets(
+    a: Floats, observed: Mapping[tuple[int, ...], Sequence[Observation]], root: SizePrior, log_constant: float = 0.0
+) -> "LevelCounts":
+    """The posterior law of counts under Dir(a), given what was observed of sets of them, by their places; and of counts alone as (i,).
+
+    Raises RefusedError for sets of which two cut across each other, and otherwise as `counts_of_levels`.
+    """
+    whole, order = tree_of_sets(len(a), observed)
+    found = counts_of_levels(whole, a[list(order)], root, log_constant=log_constant)
+    return replace(found, root=_renamed(found.root, dict(enumerate(order))))
+
+
+def tree_of_sets(k: int, observed: Mapping[tuple[int, ...], Sequence[Observation]]) -> tuple[Count, tuple[int, ...]]:
+    """The tree of these sets, each of which lies inside of the next larger one, and the places of its leaves in their order."""
+    everything = tuple(range(k))
+    sets = sorted({everything, *(tuple(sorted(inside)) for inside in observed), *((i,) for i in everything)}, key=len, reverse=True)
+    home = dict.fromkeys(everything, everything)
+    parts: dict[tuple[int, ...], list[tuple[int, ...]]] = {inside: [] for inside in sets}
+    for inside in sets[1:]:
+        homes = {home[i] for i in inside}
+        if len(homes) > 1:
+            raise RefusedError("levels of which a node cuts across another are not read together")
+        parts[homes.pop()].append(inside)
+        home.update(dict.fromkeys(inside, inside))
+
+    def built(inside: tuple[int, ...]) -> tuple[Count, tuple[int, ...]]:
+        found = [built(part) for part in parts[inside]]
+        split = [Split([count for count, _ in found], np.empty(0))] if found else []
+        return Count(tuple(observed.get(inside, ())), split), tuple(i for _, order in found for i in order) or inside
+
+    return built(everything)
+
+
 def _law(whole: Count, a: Floats, root: SizePrior, held: _Held, log_constant: float) -> "LevelCounts | None":
     """The law under a tilt, unless nothing is left where the levels agree."""
-    n = np.union1d(_TOTALS, [_guess(whole)])
+    n = np.union1d(_TOTALS_SAMPLED, [_guess(whole)])
     if root.last is not None and root.last - root.first < limits.WINDOW_CELLS:
         n = np.arange(float(root.first), root.last + 1.0)
     with np.errstate(invalid="ignore"):
@@ -411,23 +445,44 @@ class LevelCounts:
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
         """The joint law of two parts and of the rest."""
-        return self._listed([[first], [second]]).pairs(0, 1)
+        root = self._grouped([[first, second], *([i] for i in self.root.leaves if i not in (first, second))])
+        if root is None:
+            return self._listed([[first], [second]]).pairs(0, 1)
+        both = frozenset((first, second))
+        low, high, _ = kept(self._sizes.value, OUTER_COUNTS)
+        n, share = self._sizes.low + np.arange(low, high + 1), self._sizes.value[low : high + 1]
+        check_pairs(len(n), len(root.run.value))
+        weights = (root.run.x == n[:, None]) * np.exp(self._log_factor_at(root) - self.log_factor.max())
+        node, rows = next(_down(root, weights, until=both))
+        mass = rows @ node.run.value
+        rows = rows * np.where(mass > 0.0, share / np.where(mass > 0.0, mass, 1.0), 0.0)[:, None]
+        rows = rows if node.factor is None else rows * node.factor
+        laws = {leaf.leaves[0]: middle_part(leaf.run, self.marginal(leaf.leaves[0])) for leaf in _leaves(node)}
+        check_pairs(len(laws[first].value) + len(laws[second].value), len(laws[first].value))
+        split = split_weights(laws[first], laws[second])
+        u = laws[first].low + laws[second].low + np.arange(len(split))
+        rest = np.stack([values_at(Run(node.run.low, row), int(u[0]), len(u)) for row in rows], axis=-1)
+        return [PairWeights(u, laws[first].low, split, -u, n, np.where(n >= u[:, None], rest, 0.0))]
 
     def covariance(self, a: Floats) -> Floats:
-        """The covariances of the shares, which are Dir(a + counts) given the counts, with 0 on the diagonal."""
-        k, found = len(a), np.zeros((len(a), len(a)))
-        cells = k * k * max(len(run.value) for run in self._marginals.values()) ** 2
-        if cells > limits.CONTRAST_PAIRS:
+        """The covariances of the shares, which are Dir(a + counts) given the counts, with 0 on the diagonal: from those of their sums."""
+        k, work = len(a), len(a) ** 2 * sum(len(run.value) for run in self._marginals.values())
+        if work > limits.CONTRAST_PAIRS:
             raise TooLargeError(
-                f"covariances of {k:,} categories take {cells:,} pairs of counts here, done up to {limits.CONTRAST_PAIRS:,}. given() "
+                f"covariances of {k:,} categories at several levels take {work:,} sums, done up to {limits.CONTRAST_PAIRS:,}. given() "
                 "chooses categories, and sample() has draws"
             )
-        for i in range(k):
-            for j in range(i):
-                listed, rest = self._listed([[i], [j]]), float(a.sum() - a[i] - a[j])
-                three = np.array([a[i], a[j], rest][: listed.points.shape[1]])
-                found[i, j] = found[j, i] = listed_covariance(listed.points, listed.probability, three)[0, 1]
+        means = np.array([float(run.value @ run.x) for _, run in sorted(self._marginals.items())])
+        share, unit, found = (a + means) / float((a + means).sum()), np.eye(k), np.zeros((k, k))
+        alone = [self._variance(a, unit[i] - share[i]) for i in range(k)]
+        for i, j in combinations(range(k), 2):
+            together = self._variance(a, unit[i] + unit[j] - share[i] - share[j])
+            found[i, j] = found[j, i] = 0.5 * (together - alone[i] - alone[j])
         return found
+
+    def _variance(self, a: Floats, weights: Floats) -> float:
+        """The variance of a weighted sum of the shares."""
+        return self.score(weights).of_probabilities(a, weights)[1] ** 2
 
     def score(self, weights: Floats) -> ScoreMoments:
         """The moments of the sum of the parts, each with its weight, for every total."""

@@ -59,7 +59,7 @@ def capabilities(mechanism: Mechanism, prior: Any = None) -> Capabilities:
 
 def _long_list(mechanism: Mechanism) -> int | None:
     """The pairs that a posterior without independent noise goes through, if they are many."""
-    if mechanism.noise is not None or mechanism._answers is not None or mechanism.n is None:
+    if mechanism.noise is not None or mechanism._answers is not None or mechanism._levels is not None or mechanism.n is None:
         return None
     pairs = most_pairs(mechanism.prior.exact, mechanism.space.total)
     return pairs if pairs > limits.QUICK_PAIRS else None

@@ -119,6 +119,8 @@ def likelihood_of(mechanism: Mechanism) -> Likelihood:
     """
     if isinstance(mechanism.space, TableSpace):
         return _of_table(mechanism, mechanism.space)
+    if mechanism._levels is not None:
+        raise RefusedError(f"{mechanism.title} has several levels, whose likelihood of theta is not computed; noise_aware() reads them")
     if mechanism.n is None:
         return PrivateTotals(np.ones((1, mechanism.k), dtype=np.bool_), noise_of_any_total(mechanism))
     noise = mechanism.noise

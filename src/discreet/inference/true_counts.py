@@ -5,6 +5,7 @@
 - Few possible counts (`limits.POSTERIOR_CANDIDATES`): all of them, for any mechanism.
 - Exponential mechanisms: all of them up to `limits.LIKELIHOOD_CANDIDATES`, whose likelihoods come from tables.
 - Noise that is independent by category, any n, public or private: `counts.tree`.
+- Such noise on sums of categories too: `counts.nested`.
 """
 
 import sys
@@ -20,9 +21,11 @@ from discreet.counts.factors import Count, Kernel, Observation, Split
 from discreet.counts.ladder import TAIL
 from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
+from discreet.counts.nested import counts_of_sets
 from discreet.counts.tree import TreeCounts, counts_of_split
 from discreet.errors import RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.levels import MeasuredLevels
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import clamp_outcomes
@@ -84,6 +87,8 @@ def counts_of_same_records(
     """
     if n == 0:
         return ListedCounts.known([0] * prior.k)
+    if any(one.mechanism._levels is not None for one in outcomes):
+        return _counts_of_levels(prior.concentration, outcomes, size_prior if n is None else known_size(n))
     if n is None:
         assert size_prior is not None  # noqa: S101
         free = [(noise_of_any_total(one.mechanism), one.raw) for one in outcomes]
@@ -120,6 +125,27 @@ def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[i
     return counts_of_split(Split([Count(one) for one in observed], a), sizes, log_constant=log_constant)
 
 
+def _counts_of_levels(a: Floats, outcomes: Sequence[Outcome], sizes: SizePrior | None) -> CountLaw:
+    """The law under Dir(a), given outcomes of which some have the counts of several levels."""
+    assert sizes is not None  # noqa: S101
+    if sizes.first != sizes.last:
+        _check_prior(a)
+    observed: dict[tuple[int, ...], list[Observation]] = {}
+    log_constant, alone = 0.0, tuple((i,) for i in range(len(a)))
+    for one in outcomes:
+        noise, levels = one.mechanism.noise, one.mechanism._levels
+        if levels is None and noise is None:
+            raise RefusedError(f"{one.mechanism.title} has no noise by category, so it is not combined with counts of several levels")
+        for cells, nodes, raw in [(noise, alone, one.raw)] if levels is None else levels.of_outcome(one.raw):
+            assert cells is not None  # noqa: S101
+            check_noisy_total(sum(max(int(z), 0) for z in raw))
+            held = cells.held(raw, sizes.last)
+            for node, z in zip(nodes, held.tolist(), strict=False):
+                observed.setdefault(node, []).append(cells.observation(z))
+            log_constant += log_outcome_constant(cells, raw, held)
+    return counts_of_sets(a, observed, sizes, log_constant)
+
+
 def log_outcome_constant(noise: CellNoise, raw: Sequence[int] | Counts, held: Counts) -> float:
     """Return the logarithm of the constant that the factors of an outcome lack where clamped counts are held: the same for all counts."""
     largest = sys.float_info.max  # a noisy count beyond all floats has a logarithm that is minus infinity, as near as floats come
@@ -153,7 +179,10 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
 
     Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
     """
-    if mechanism.n is None:
+    if mechanism._levels is not None:
+        _check_levels(mechanism._levels)
+        _check_prior((reader or mechanism.prior).concentration)
+    elif mechanism.n is None:
         _check_prior((reader or mechanism.prior).concentration)
         check_any_total(mechanism.k, noise_of_any_total(mechanism).kernel)
     elif mechanism._answers is not None:
@@ -163,6 +192,16 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     elif not mechanism.space.is_few(limits.POSTERIOR_CANDIDATES):
         noise = mechanism.noise
         _check_windows(mechanism.space.total, mechanism.k, noise)
+
+
+def _check_levels(levels: MeasuredLevels) -> None:
+    """Refuse noise that is so wide that the windows of a usual outcome would have too many cells."""
+    widest = max(noise.kernel.width(-float(np.log(limits.WINDOW_TAIL))) for noise in levels.noise)
+    if 4.0 * widest > limits.WINDOW_CELLS:
+        raise TooLargeError(
+            f"the noise of a level spreads its counts over {4.0 * widest:,.0f} values; the noise-aware posterior holds at most "
+            f"{limits.WINDOW_CELLS:,}. Less noise (a larger epsilon), or fewer levels, need fewer"
+        )
 
 
 def check_listable(mechanism: Mechanism) -> None:

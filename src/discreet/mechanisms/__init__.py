@@ -7,6 +7,7 @@ from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.laws import Law, LossAtoms
+from discreet.mechanisms.nested import Nested
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.registry import MECHANISMS, mechanism
 from discreet.mechanisms.reports import Report
@@ -21,6 +22,7 @@ __all__ = [
     "LossAtoms",
     "Mechanism",
     "MetricExponential",
+    "Nested",
     "Remapped",
     "Report",
     "mechanism",

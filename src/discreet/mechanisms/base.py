@@ -26,6 +26,7 @@ from discreet.errors import InternalError, InvalidInputError, RefusedError, TooL
 from discreet.frames import forgets_variables
 from discreet.mechanisms.former_names import FormerNames, refuse_former_names
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
+from discreet.mechanisms.levels import MeasuredLevels
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
@@ -240,6 +241,11 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     @property
     def _answers(self) -> RandomizedAnswers | None:
         """The randomization of the answers that an outcome counts; None if an outcome is of counts."""
+        return None
+
+    @property
+    def _levels(self) -> MeasuredLevels | None:
+        """The levels whose counts an outcome has, from coarse to fine, if it has those of sums of categories too."""
         return None
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:  # noqa: ARG002

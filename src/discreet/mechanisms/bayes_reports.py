@@ -23,7 +23,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.coarse import CoarseLaws, CoarseParts
 from discreet.counts.factors import Count
 from discreet.counts.ladder import Parts
-from discreet.errors import InvalidInputError, TooLargeError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.any_total_reports import BestOfAnyTotal
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import Report, clamp_outcomes, project
@@ -143,6 +143,8 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
     if not isinstance(mechanism, Mechanism):
         raise InvalidInputError(f"Remapped takes a mechanism, not {type(mechanism).__name__}")
     mechanism._check_single()
+    if mechanism._levels is not None:
+        raise RefusedError("Remapped takes no mechanism with several levels: its report keeps the counts of all levels consistent")
     if mechanism.noise is None:
         size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
         check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)

@@ -10,6 +10,7 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from itertools import accumulate
 from math import ceil, exp, expm1, log, log1p, prod
@@ -319,25 +320,15 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         """
         self._check_single()
         if isinstance(self.noise, GeometricNoise):
-            return self._law_of_any_total(self.noise, counts)
+            return law_of_any_total(self.noise, counts)
         if self.k == 2:
             return self._two_category_law(counts)
-        noise, log_probability = _noise_law(self.k, float(self.epsilon))
-        return Law(noise + counts, log_probability.copy(), UNLISTED)
+        return law_of_known_total(counts, float(self.epsilon))
 
     def _two_category_law(self, counts: Counts) -> Law:
         """Outcomes beyond 0 and n tell datasets apart no better than 0 and n do: their tails are added there."""
         raw = simplex_points(self.space.total, 2)
         return Law(raw, self._line(int(counts[0]), raw[:, 0].astype(np.float64)))
-
-    def _law_of_any_total(self, noise: GeometricNoise, counts: Counts) -> Law:
-        """Each noisy count out to where next to no probability is left, those below 0 taken as 0."""
-        reach = ceil((log(self.k) - log(UNLISTED)) / noise.slope)
-        highest = [int(x) + reach for x in counts]
-        check_outcomes(prod(high + 1 for high in highest), "this law", limits.LISTED_CELLS // self.k)
-        axes = [np.arange(high + 1) for high in highest]
-        logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
-        return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), UNLISTED)
 
     def _line_law(self, x: int, r: Floats) -> Floats | None:
         """Return the law by distance from x; what lies beyond 0 or n is reported there. Without n there is no such law."""
@@ -350,20 +341,40 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         return np.asarray(-epsilon * np.abs(r - x) - log_normaliser(2, epsilon) - beyond)
 
     def _loss_atoms(self) -> LossAtoms:
-        """Return the loss of any pair of a block: all are alike. The distance to the outcome changes by 1, 0 or -1.
+        """Return the loss of any pair of a block: all are alike."""
+        return distance_atoms(self.epsilon, None if self.n is None else self.k if not self.by.columns else self._table.fewest)
 
-        With a private n it grows with probability P(noise <= 0) = 1/(1 + q) and shrinks otherwise. With a public n it grows with
-        P(noise_i >= 0 >= noise_j) = Σ_j C(k-2, j)² q^j / Σ_j C(k-1, j)² q^j, by the same count of pairs as the normaliser.
-        """
-        grows = 1.0 / (1.0 + exp(-float(self.epsilon))) if self.n is None else float(refine(self._growth))
-        shrinks = grows * exp(-float(self.epsilon))
-        loss = float(self.epsilon) * np.array([1.0, 0.0, -1.0])
-        return LossAtoms(self.epsilon, loss, np.array([grows, max(1.0 - grows - shrinks, 0.0), shrinks]))
 
-    def _growth(self) -> arb:
-        """Return that probability at the working precision: Σ_j C(m, j)² q^j = (1-q)^m P_m((1+q)/(1-q)), P_m Legendre's polynomial."""
-        epsilon = ball(self.epsilon)
-        rest = -(-epsilon).expm1()
-        z = (2 - rest) / rest
-        cells = self.k if not self.by.columns else self._table.fewest
-        return z.legendre_p(cells - 2) / (rest * z.legendre_p(cells - 1))
+def law_of_any_total(noise: GeometricNoise, counts: Counts) -> Law:
+    """Each noisy count out to where next to no probability is left, those below 0 taken as 0."""
+    reach = ceil((log(len(counts)) - log(UNLISTED)) / noise.slope)
+    highest = [int(x) + reach for x in counts]
+    check_outcomes(prod(high + 1 for high in highest), "this law", limits.LISTED_CELLS // len(counts))
+    axes = [np.arange(high + 1) for high in highest]
+    logs = [noise.clamped_below(int(x), axis.astype(np.float64)) for x, axis in zip(counts, axes, strict=True)]
+    return Law(box_points(axes), np.asarray(reduce(np.add.outer, logs)).ravel(), UNLISTED)
+
+
+def law_of_known_total(counts: Counts, epsilon: float) -> Law:
+    """All noisy counts with the total of the true ones, out to where next to no probability is left."""
+    noise, log_probability = _noise_law(len(counts), epsilon)
+    return Law(noise + counts, log_probability.copy(), UNLISTED)
+
+
+def distance_atoms(epsilon: Fraction, cells: int | None) -> LossAtoms:
+    """The loss where the distance to the outcome changes by 1, 0 or -1, for so many cells of a public total, or None for a private one.
+
+    With a private n it grows with probability P(noise <= 0) = 1/(1 + q) and shrinks otherwise. With a public n it grows with
+    P(noise_i >= 0 >= noise_j) = Σ_j C(k-2, j)² q^j / Σ_j C(k-1, j)² q^j, by the same count of pairs as the normaliser.
+    """
+    grows = 1.0 / (1.0 + exp(-float(epsilon))) if cells is None else float(refine(partial(_growth, epsilon, cells)))
+    shrinks = grows * exp(-float(epsilon))
+    loss = float(epsilon) * np.array([1.0, 0.0, -1.0])
+    return LossAtoms(epsilon, loss, np.array([grows, max(1.0 - grows - shrinks, 0.0), shrinks]))
+
+
+def _growth(epsilon: Fraction, cells: int) -> arb:
+    """Return that probability at the working precision: Σ_j C(m, j)² q^j = (1-q)^m P_m((1+q)/(1-q)), P_m Legendre's polynomial."""
+    rest = -(-ball(epsilon)).expm1()
+    z = (2 - rest) / rest
+    return z.legendre_p(cells - 2) / (rest * z.legendre_p(cells - 1))

@@ -1,6 +1,7 @@
 """Laws as values: of outcomes, listed, and of the privacy loss between two datasets."""
 
 from fractions import Fraction
+from functools import reduce
 from math import prod
 from typing import NamedTuple
 
@@ -70,13 +71,15 @@ class LossAtoms:
 
     def repeated(self, times: int) -> "LossAtoms":
         """The loss of this many independent coordinates with this law each."""
-        if self.largest is None:
+        return reduce(LossAtoms.joined, [self] * times, LossAtoms(Fraction(0), np.zeros(1), np.ones(1), self.slack))
+
+    def joined(self, other: "LossAtoms") -> "LossAtoms":
+        """The loss of this and of another, independent outcome together."""
+        if self.largest is None or other.largest is None:
             raise TooLargeError("the loss of noise without a largest one is not repeated in a list")
-        loss, probability = np.zeros(1), np.ones(1)
-        for _ in range(times):
-            loss = np.add.outer(loss, self.loss).ravel()
-            probability = np.multiply.outer(probability, self.probability).ravel()
-        return LossAtoms(times * self.largest, loss, probability)
+        loss = np.add.outer(self.loss, other.loss).ravel()
+        probability = np.multiply.outer(self.probability, other.probability).ravel()
+        return LossAtoms(self.largest + other.largest, loss, probability, max(self.slack, other.slack))
 
 
 def merge(outcomes: Counts, log_probability: Floats) -> tuple[Counts, Floats]:

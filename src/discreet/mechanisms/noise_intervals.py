@@ -28,6 +28,8 @@ def noise_interval(mechanism: Mechanism, raw: Any, level: float) -> Floats:
         TooLargeError: The noise of several counts together is too wide to be gone through.
     """
     error, noise, space = 1.0 - check_share(level, "level"), mechanism.noise, mechanism.space
+    if mechanism._levels is not None:
+        noise, raw = mechanism._levels.noise[-1], raw[-mechanism.k :]
     if noise is None:
         raise RefusedError(f"the noise of {mechanism.title} depends on the data: there is no interval of the noise alone")
     noisy = np.array(raw, dtype=np.int64)

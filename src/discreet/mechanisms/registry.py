@@ -20,6 +20,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
 from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential
+from discreet.mechanisms.nested import Nested
 from discreet.mechanisms.observed import Observed
 from discreet.mechanisms.own_classes import is_built_in, names_of
 from discreet.model.dirichlet import Prior
@@ -29,6 +30,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = tuple(getattr(import_module(module), n
 """The built-in mechanisms that release."""
 READ_ALONE: tuple[type[Mechanism], ...] = (Observed,)
 """The mechanisms of records whose counts others drew."""
+WITH_OPTIONS: tuple[type[Mechanism], ...] = (Nested,)
+"""Built-in mechanisms that cannot be made from a prior, n and ε alone, and so stand in no list of all mechanisms."""
 
 _WRAPPERS: dict[str, Callable[[Any], Mechanism]] = {"remapped": Remapped, "calibrated": Calibrated}
 _WRAPPED_TITLE = re.compile(rf"\s*({'|'.join(_WRAPPERS)})\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
