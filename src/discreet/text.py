@@ -32,7 +32,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def is_plain(character: str) -> bool:
-    """Whether a character only shows itself, and tells neither a terminal nor a page to do anything."""
+    """Return whether a character only shows itself, and tells neither a terminal nor a page to do anything."""
     return character in _JOINERS or category(character) not in _NOT_PRINTED
 
 
@@ -46,7 +46,9 @@ def plain(value: Any) -> str:
 
 
 def may_hold_password(path: str) -> bool:
-    """Whether a path may be a misspelt URL of a database, or the words that a database's own programs take, with a password in it."""
+    """Return whether a path may be a misspelt URL of a database, or the words that a database's own programs take, with a
+    password in it.
+    """
     return re.search(r":.*@|(password|passwd|pwd)\s*=", path, re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -57,7 +59,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def more(number: int, one: str, many: str) -> str:
-    """How many more there are, with the words for one or for many: "1 more group is", "2 more groups are"."""
+    """Return how many more there are, with the words for one or for many: "1 more group is", "2 more groups are"."""
     return f"{number:,} more {one if number == 1 else many}"
 
 

@@ -94,7 +94,7 @@ class Accountant:
 
     @property
     def is_exact(self) -> bool:
-        """Whether exact privacy profiles are composed; otherwise answers are by basic composition."""
+        """Return whether exact privacy profiles are composed; otherwise answers are by basic composition."""
         return find_spec("dp_accounting") is not None
 
     def epsilon(self, delta: Number) -> float:

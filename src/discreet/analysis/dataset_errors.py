@@ -85,7 +85,7 @@ class Errors:
         return count_gap(self.prior.concentration[category], x, values)[where.ravel()]
 
     def rows(self, counts: Counts) -> list[Floats]:
-        """For each category, the gaps from its true count to every other, from tables."""
+        """Return, for each category, the gaps from its true count to every other, from tables."""
         return [gap_table(a, self.n).row(int(x)) for a, x in zip(self.prior.exact, counts, strict=True)]
 
     def _total_gaps(self, totals: Counts) -> Floats:
@@ -107,7 +107,7 @@ def errors_of(mechanism: Mechanism, n: int, distance: Distance) -> Errors:
 
 
 def fits(mechanism: Mechanism, n: int, datasets: int | None = None) -> bool:
-    """Whether the laws of so many datasets of n records (of all, if not said) can be gone through."""
+    """Return whether the laws of so many datasets of n records (of all, if not said) can be gone through."""
     noise = mechanism.noise
     number = candidate_count(n, mechanism.k) if datasets is None else datasets
     if number > limits.ERROR_PAIRS:
@@ -128,7 +128,7 @@ def fits(mechanism: Mechanism, n: int, datasets: int | None = None) -> bool:
 
 
 def _fits_pairs(k: int, pairs: int) -> bool:
-    """Whether so many pairs of a dataset and an outcome can be gone through."""
+    """Return whether so many pairs of a dataset and an outcome can be gone through."""
     return pairs <= limits.ERROR_REPORTS if k > 2 else pairs * k <= 2 * limits.ERROR_PAIRS
 
 

@@ -266,7 +266,7 @@ def _convolved(mechanism: Mechanism, counts: Counts, rows: list[Floats] | None) 
 
 
 def _has_line(mechanism: Mechanism) -> bool:
-    """Whether the law of a report for two categories has a formula that nodes can stand for."""
+    """Return whether the law of a report for two categories has a formula that nodes can stand for."""
     return mechanism.report == mechanism._own_report() and mechanism._line_law(0, np.zeros(1)) is not None
 
 

@@ -138,7 +138,7 @@ class LossProfile:
 
 
 def loss_profile(mechanism: Subject) -> LossProfile:
-    """For every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
+    """Return for every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
     mechanism = mechanism_of(mechanism)
     mechanism._check_single()
     atoms = mechanism._loss_atoms()
@@ -185,7 +185,7 @@ _LITTLE_SAID = 1
 
 
 def only_prior_speaks(n: int, epsilon: Number) -> bool:
-    """Whether ε is so small for n records that a release can say next to nothing, whatever the mechanism, the data and the draw.
+    """Return whether ε is so small for n records that a release can say next to nothing, whatever the mechanism, the data and the draw.
 
     Any two datasets are at most n replacements apart, so an ε-private release changes the odds between them by a factor of at most
     e^(nε). Where nε is at most 1, a posterior of the release is nearly the prior. A function of public numbers.

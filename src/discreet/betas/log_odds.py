@@ -91,7 +91,7 @@ class BetaFamily:
         return cast(Floats, self.weights.sum(axis=1))
 
     def moments(self, i: int, j: int) -> Floats:
-        """For each row Σ_j weight · E[θ^i (1-θ)^j], for whole numbers of either sign; infinite where a component's is."""
+        """Return for each row Σ_j weight · E[θ^i (1-θ)^j], for whole numbers of either sign; infinite where a component's is."""
         a, b = self._parameters[..., 0], self._parameters[..., 1]
         with np.errstate(divide="ignore", invalid="ignore"):
             value = _rising(a, i) * _rising(b, j) / _rising(a + b, i + j)
@@ -328,7 +328,7 @@ class PanelLaws:
         return found
 
     def roughness(self) -> Floats:
-        """For every function about how much of its integral the panels do not resolve: their last coefficients."""
+        """Return for every function about how much of its integral the panels do not resolve: their last coefficients."""
         last = np.abs(self._coefficients[:, -2:]).max(axis=1)
         return cast(Floats, (self._half[:, None] / _PANEL_NODES * last).sum(axis=0))
 

@@ -68,7 +68,7 @@ class Block:
         return BetaFamily(self.weights, rows, columns)
 
     def of_difference(self, values: Floats) -> Floats:
-        """For every row and column the one of these values that stands for n - x, where they are for `lowest` to `highest`."""
+        """Return for every row and column the one of these values that stands for n - x, where they are for `lowest` to `highest`."""
         views = np.lib.stride_tricks.sliding_window_view(values[::-1], len(self.counts))
         return np.asarray(views[self.totals.max() - self.totals])
 

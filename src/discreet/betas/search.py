@@ -89,7 +89,7 @@ def logit_quantiles(look: Look, guess: Floats, tail: Floats, upper: Mask, precis
 
 
 def quantiles(evaluate: Evaluate, guess: Floats, tail: float, precision: float) -> tuple[Floats, Floats]:
-    """For each distribution the logits with this much probability below and above them, and how far off these probabilities are.
+    """Return for each distribution the logits with this much probability below and above them, and how far off these probabilities are.
 
     `tail` is at most ½. What is not within `precision` times the tail after all rounds has an error that says so.
     """

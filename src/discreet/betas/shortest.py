@@ -84,7 +84,7 @@ def _refined(law: ContinuousLaw, mass: float, start: Floats, at: int) -> tuple[f
 
 
 def _is_one_region(law: ContinuousLaw, points: Floats, low: float, high: float) -> bool:
-    """Whether the density is higher between the ends than beyond them, but for next to no probability at 0 and 1."""
+    """Return whether the density is higher between the ends than beyond them, but for next to no probability at 0 and 1."""
     edge = law.ppf([_UNSEARCHED_ENDS, 1.0 - _UNSEARCHED_ENDS])
     held = points[(points > edge[0]) & (points < edge[1])]
     inside, outside = held[(held > low) & (held < high)], held[(held < low) | (held > high)]

@@ -50,7 +50,7 @@ class StudyGroup(CommandGroup):
 
 
 def _is_manifest(word: str, name: str) -> bool:
-    """Whether `show` is given the list of a study's tables."""
+    """Return whether `show` is given the list of a study's tables."""
     from discreet.requests.study_release import is_manifest
 
     return name == "show" and is_manifest(Path(word))

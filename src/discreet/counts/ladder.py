@@ -85,7 +85,7 @@ class Parts:
         return float(Dirichlet(self.a.tolist()).predictive(int(self.reference)).logpmf(self.references))
 
     def log_rises(self, x: Floats) -> Floats:
-        """For one count of each part, ln Γ(a_i + x)/x! relative to that of its reference."""
+        """Return for one count of each part, ln Γ(a_i + x)/x! relative to that of its reference."""
         each = zip(self.a.tolist(), x.tolist(), self.references.tolist(), strict=True)
         return np.array([float(log_rising(a, np.array([at]), reference)[0]) for a, at, reference in each])
 
@@ -169,7 +169,7 @@ class _Nodes:
         return Tangent(rate, float(logs.sum()), mean, float(np.sqrt(square.sum())), log_sum - logs[self.owner])
 
     def log_tails(self, log_masses: Floats) -> tuple[Floats, Floats]:
-        """For every node, the logarithms of its part's mass before it and from it on."""
+        """Return, for every node, the logarithms of its part's mass before it and from it on."""
         mass = np.exp(log_masses)
         below, above = np.zeros_like(mass), np.zeros_like(mass)
         for first, last in zip(self.first.tolist(), self.last.tolist(), strict=True):
@@ -317,7 +317,7 @@ class Ladder:
         return np.where(inside, meet, 0.5 * (low + high))
 
     def lowest(self, n: Floats) -> tuple[Counts, Floats]:
-        """For each total the tangent that bounds it best, and the bound."""
+        """Return for each total the tangent that bounds it best, and the bound."""
         j = np.clip(np.searchsorted(self.edges[1:-1], n, side="right"), 0, len(self.tangents) - 1)
         return j, self.heights[j] - self.rates[j] * (n - self.reference)
 
@@ -456,7 +456,7 @@ _RUNG_SAMPLES = np.unique(np.concatenate([_RUNG_PARTS, 1.0 - _RUNG_PARTS]))
 
 
 def _rungs(ladder: Ladder, root: SizePrior, log_total: LogTotal) -> tuple[Floats, float]:
-    """For each rung, max ln h(n) - λ(n - reference) + ln Z over its totals, on samples of them; and nearly the largest log weight.
+    """Return, for each rung, max ln h(n) - λ(n - reference) + ln Z over its totals, on samples of them; and nearly the largest log weight.
 
     That is less than the bound by the gap of the tangents around it and by the number of totals that one tilt spreads over.
     """

@@ -330,7 +330,7 @@ class LevelCounts:
 
     @property
     def work(self) -> int:
-        """How many numbers the marginals of all parts are computed from."""
+        """Return how many numbers the marginals of all parts are computed from."""
         return sum(len(run.value) for run in self._marginals.values()) * (1 if self.total is not None else len(self._sizes.value))
 
     def marginal(self, part: int) -> Run:
@@ -347,7 +347,7 @@ class LevelCounts:
         return law.low + first, sizes.low + least, np.ascontiguousarray(found[:, first : last + 1].T)
 
     def _given(self, n: Counts, share: Floats, only: int | None = None) -> dict[int, Block]:
-        """For every part, or one, its law given each of these totals, times the weight of the total."""
+        """Return, for every part, or one, its law given each of these totals, times the weight of the total."""
         targets = (self.root.run.x == n[:, None]).astype(np.float64)
         found = {}
         for leaf, rows in _down(self.root, targets, only):
@@ -359,7 +359,7 @@ class LevelCounts:
 
     @cached_property
     def _blocks(self) -> tuple[dict[int, Block], float]:
-        """For every part its law given totals that stand for all, times their weights; and the probability of totals left out."""
+        """Return for every part its law given totals that stand for all, times their weights; and the probability of totals left out."""
         first, last, dropped = kept(self._sizes.value, OUTER_TOTALS)
         weight, low = self._sizes.value[first : last + 1], self._sizes.low + first
         probes = np.concatenate([values[:, low - self.root.run.low :][:, : len(weight)] for values in self._probes(self.root)])
@@ -369,7 +369,7 @@ class LevelCounts:
         return self._given(n, on_nodes(weight, parts)), dropped
 
     def _probes(self, root: Node) -> Iterator[Floats]:
-        """For every part three means given each total: of its distance from its mean, of the square, and of 1/(1 + count)."""
+        """Yield for every part three means given each total: of its distance from its mean, of the square, and of 1/(1 + count)."""
         for rows in _with_moments(root, self._marginals):
             values = rows[1:] / np.where(rows[0] > 0.0, rows[0], 1.0)
             yield values
@@ -511,7 +511,8 @@ def _law_of(node: Node, target: Floats) -> Run:
 
 
 def _down(node: Node, targets: Floats, only: int | None = None, until: frozenset[int] = frozenset()) -> Iterator[tuple[Node, Floats]]:
-    """For every leaf, or only one, what lies elsewhere by its value, relative to the largest, for each row of what lies above the root.
+    """Yield, for every leaf, or only one, what lies elsewhere by its value, relative to the largest, for each row of what lies above the
+    root.
 
     It also stops at the count whose leaves are those of `until`.
     """
@@ -534,7 +535,7 @@ def _times(node: Node, rows: Floats, low: int) -> Floats:
 
 
 def _with_moments(node: Node, marginals: dict[int, Run]) -> Iterator[Floats]:
-    """For every leaf the law of a count, and the same weighted with three functions of the leaf."""
+    """Yield for every leaf the law of a count, and the same weighted with three functions of the leaf."""
     if node.halves is None:
         law = marginals[node.leaves[0]]
         y = (node.run.x - law.mean) / max(law.variance**0.5, 0.5)

@@ -43,7 +43,7 @@ class Run:
 
 
 def completed(target: Run, step: Run, start: Run) -> Run:
-    """For each s of `start`: Σ_t step(t) target(s + t)."""
+    """Return for each s of `start`: Σ_t step(t) target(s + t)."""
     first, last = max(target.low, start.low + step.low), min(target.high, start.high + step.high)
     if first > last:
         return Run(start.low, np.zeros(len(start.value)))
@@ -100,7 +100,7 @@ class Sum:
         return sum(half.dropped for half in self.halves or ())
 
     def others(self, outside: Run, floor: float) -> Iterator[tuple[Run, float]]:
-        """For each count, the law of the total of all others, given that of those outside of this sum; and what was dropped."""
+        """Yield, for each count, the law of the total of all others, given that of those outside of this sum; and what was dropped."""
         if self.halves is None:
             yield outside, 0.0
             return
@@ -109,7 +109,7 @@ class Sum:
             yield from ((run, dropped + more) for run, more in mine.others(rest, floor))
 
     def completions(self, target: Run) -> Iterator[Run]:
-        """For each count and each of its values s: Σ_t P(all others add up to t) target(s + t)."""
+        """Yield for each count and each of its values s: Σ_t P(all others add up to t) target(s + t)."""
         if self.halves is None:
             yield target
             return

@@ -41,12 +41,12 @@ class TotalSegment:
 
     @cached_property
     def others(self) -> list[tuple[Run, float]]:
-        """For each category the tilted law of the total of the others, and what was dropped from it."""
+        """Return for each category the tilted law of the total of the others, and what was dropped from it."""
         return list(self.sum.others(Run(0, np.ones(1)), self.floor))
 
     @property
     def fixed(self) -> bool:
-        """Whether there is one total alone."""
+        """Return whether there is one total alone."""
         return len(self.log_factor) == 1
 
     @cached_property

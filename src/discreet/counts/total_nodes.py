@@ -136,7 +136,9 @@ def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, ends: tuple[i
 
 
 def _blocks(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
-    """For nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count given n."""
+    """Yield for nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count
+    given n.
+    """
     first, last = ends
     for segment in counts.segments:
         held = (n >= segment.low) & (n <= segment.high)

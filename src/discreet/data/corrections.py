@@ -50,7 +50,7 @@ def read_corrections(
 
 
 def _is_idle(spelling: str, label: Hashable, every: list[Declared]) -> bool:
-    """Whether a correction would change nothing that it says, because all tables that have its value declare the spelling itself."""
+    """Return whether a correction would change nothing that it says, because all tables that have its value declare the spelling itself."""
     return all(declared.contradicts(spelling, label) for declared in every if declared.index(label) is not None)
 
 

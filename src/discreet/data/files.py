@@ -268,7 +268,7 @@ def _bytes(file: str) -> BinaryIO:
 
 
 def _is_read_alike(file: str, delimiter: str) -> bool:
-    """Whether DuckDB reads a CSV file as Python does, by what stands in it; where that is not certain, Python reads it.
+    """Return whether DuckDB reads a CSV file as Python does, by what stands in it; where that is not certain, Python reads it.
 
     DuckDB leaves out blank lines and blanks beside quotes, and takes a line with an empty cell too many. Where a line ends in a
     delimiter, which the delimiters of a file without quotes tell apart from an empty last cell, they are counted. Two line breaks in a

@@ -30,7 +30,7 @@ class Capabilities:
 
     @property
     def noise_aware(self) -> bool:
-        """Whether releases have noise-aware posteriors. An outcome with very unlikely noise may have none all the same."""
+        """Return whether releases have noise-aware posteriors. An outcome with very unlikely noise may have none all the same."""
         return self.no_noise_aware is None
 
     @property

@@ -31,7 +31,7 @@ class Likelihood(Protocol):
     """The log likelihoods of noisy counts, a row a group, and their derivatives by the logarithms of what they depend on."""
 
     def __call__(self, raw: Counts, log_rate: Floats, /) -> tuple[Floats, Floats]:
-        """For each group its log likelihood, and for each cell its derivative by the logarithm of its probability or rate."""
+        """Return for each group its log likelihood, and for each cell its derivative by the logarithm of its probability or rate."""
         ...
 
 
@@ -160,7 +160,7 @@ class OutcomeModel:
 
     @property
     def is_one(self) -> bool:
-        """Whether it is a table whose cells are tied by one total."""
+        """Return whether it is a table whose cells are tied by one total."""
         return self.table is not None and self.table.published == "total"
 
     @property
@@ -170,7 +170,7 @@ class OutcomeModel:
 
     @property
     def grouped(self) -> bool:
-        """Whether it has a log likelihood for each group."""
+        """Return whether it has a log likelihood for each group."""
         return self.table is not None and not self.is_one
 
     def rows(self, array: Any) -> Any:

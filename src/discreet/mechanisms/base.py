@@ -269,7 +269,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     @property
     def _is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data is known to do the same to the law."""
+        """Return whether exchanging two categories of the data is known to do the same to the law."""
         return False
 
     def _outcomes(self) -> Counts:
@@ -277,7 +277,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         return self._raw_law(self.space.first()).counts
 
     def _listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
-        """For every dataset in turn, or these: the log probabilities of all `outcomes`."""
+        """Yield for every dataset in turn, or these: the log probabilities of all `outcomes`."""
         outcomes = self._outcomes()
         for counts in self.space.points() if datasets is None else datasets:
             law = self._raw_law(counts)
@@ -314,7 +314,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         return law.counts[np.searchsorted(cumulative / cumulative[-1], rng.random(size), side="right")]
 
     def _is_outcome(self, raw: Sequence[int]) -> bool:
-        """Whether this is a raw outcome of some dataset."""
+        """Return whether this is a raw outcome of some dataset."""
         if self.noise is None:
             return len(raw) == self.k and sum(raw) == self.n and min(raw) >= 0
         return len(raw) == self.noise.cells and all(sum(raw[i] for i in block) == self.n for block in self.noise.blocks)
@@ -493,7 +493,7 @@ class Prepared(Generic[Drawn]):
 
 
 def _is_whole(raw: Any) -> bool:
-    """Whether an outcome is of whole numbers alone. The low bits of a float tell the data, whatever the noise."""
+    """Return whether an outcome is of whole numbers alone. The low bits of a float tell the data, whatever the noise."""
     if isinstance(raw, np.ndarray):
         return np.issubdtype(raw.dtype, np.signedinteger)
     return all(isinstance(number, (int, np.integer)) for number in raw)

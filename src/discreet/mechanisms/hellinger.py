@@ -155,7 +155,9 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     @property
     def _is_symmetric(self) -> bool:
-        """Whether exchanging two categories of the data does the same to the law: so it does where the rate does not tell them apart."""
+        """Return whether exchanging two categories of the data does the same to the law: so it does where the rate does not tell them
+        apart.
+        """
         return self._is_fair and len(set(self.prior.exact)) == 1
 
     def _outcomes(self) -> Counts:
@@ -163,7 +165,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
         return self.space.points()
 
     def _listed_laws(self, datasets: Counts | None = None) -> Iterator[ListedLaw]:
-        """For every dataset in turn, or these: the log probabilities of all candidates, in lexicographic order.
+        """Yield for every dataset in turn, or these: the log probabilities of all candidates, in lexicographic order.
 
         Two categories: O(n) memory and O(n²) time in all. More: the candidates are few enough to be listed for each of them.
         """

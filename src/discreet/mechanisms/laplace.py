@@ -55,7 +55,7 @@ class LaplaceNoise(IndependentNoise):
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is symmetric."""
+        """Return whether it is symmetric."""
         return self.rounding == "nearest"
 
     @property

@@ -97,7 +97,7 @@ class MeasuredLevels:
 
     @property
     def cells(self) -> int:
-        """How many counts are measured."""
+        """Return how many counts are measured."""
         return self._ends[-1]
 
     def split(self, raw: Sequence[int] | Counts) -> Iterator[Any]:

@@ -32,7 +32,7 @@ _CANDIDATES_TOGETHER = 1 << 13
 
 
 def is_listed(prior: tuple[Fraction, ...], n: int) -> bool:
-    """Whether candidates are listed to be drawn, by public numbers alone: where measurements found that it is faster."""
+    """Return whether candidates are listed to be drawn, by public numbers alone: where measurements found that it is faster."""
     k = len(prior)
     if k == 2:
         return n <= limits.DRAWN_RECORDS

@@ -153,7 +153,7 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
 
 
 def composes_by_cell(mechanism: Mechanism) -> bool:
-    """Whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/proofs/ledger.md).
+    """Return whether replacing a record tells as much as two releases do, each about a record that comes or goes (docs/proofs/ledger.md).
 
     That is so where n is private and each count has noise of its own: two counts change, each by one.
     """

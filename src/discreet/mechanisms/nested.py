@@ -176,7 +176,7 @@ class Nested(Mechanism[tuple[int, ...]]):
         return np.asarray(sums + np.concatenate([noise.simulate(size, rng) for noise in self._levels.noise], axis=-1))
 
     def _is_outcome(self, raw: Any) -> bool:
-        """Whether it has a count for every node, with the public total at every level."""
+        """Return whether it has a count for every node, with the public total at every level."""
         return len(raw) == self._levels.cells and (self.n is None or all(sum(one) == self.n for one in self._levels.split(tuple(raw))))
 
     def log_prob(self, counts: Any, raw: Any) -> float:

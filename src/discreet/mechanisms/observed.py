@@ -122,7 +122,7 @@ class Observed(Tabled[Drawn]):
         return AsPublished(self.n if isinstance(self.n, int) else None if self.n is None else max(self.n))
 
     def _is_outcome(self, raw: Any) -> bool:
-        """Whether each of these counts can be published; noise on every cell keeps no totals."""
+        """Return whether each of these counts can be published; noise on every cell keeps no totals."""
         array = np.asarray(raw)
         possible = np.ones(self.k, dtype=np.bool_) if not self.by.columns else self._table.cells.possible
         if array.shape != possible.shape or array.dtype.kind not in "iu" or array[~possible].any():
@@ -136,7 +136,7 @@ class Observed(Tabled[Drawn]):
         return self._fits(self.noise, array, possible)
 
     def _fits(self, noise: ReadNoise, published: Counts, possible: Mask) -> bool:
-        """Whether there are true counts, with the public total or sizes, of which each cell can have been published so."""
+        """Return whether there are true counts, with the public total or sizes, of which each cell can have been published so."""
         values, place = np.unique(published[possible], return_inverse=True)
         every = [noise.seen(z) for z in values.tolist()]
         seen = [one for one in every if one is not None]

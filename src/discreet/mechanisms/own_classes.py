@@ -28,7 +28,9 @@ def law_names(cls: type) -> frozenset[str]:
 
 
 def is_given_nearer(cls: type, names: frozenset[str], than: str) -> bool:
-    """Whether a class of the user's gives one of the names, itself or by a class beside the mechanism, nearer than the other is given."""
+    """Return whether a class of the user's gives one of the names, itself or by a class beside the mechanism, nearer than the other is
+    given.
+    """
     for base in cls.__mro__:
         if than in base.__dict__:
             return False
@@ -43,7 +45,7 @@ def names_of(cls: type) -> tuple[str, ...]:
 
 
 def is_built_in(cls: type) -> bool:
-    """Whether a class is one of discreet's own."""
+    """Return whether a class is one of discreet's own."""
     return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

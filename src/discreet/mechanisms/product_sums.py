@@ -118,7 +118,9 @@ class ProductSums:
     # --- both parts ---------------------------------------------------------------------------------------------------
 
     def _rows(self, plan: "_Plan") -> "Callable[[Counts], tuple[list[Floats], int]]":
-        """For datasets, one a row: 1 - A_i of candidates, 1 of far ones, a row each for every category; and what their places add up to."""
+        """Return for datasets, one a row: 1 - A_i of candidates, 1 of far ones, a row each for every category; and what their places add up
+        to.
+        """
         if np.isinf(plan.level):
             whole = {table: -np.expm1(-gap) for table, gap in self._gaps.items()}
             return lambda datasets: ([whole[table][x] for table, x in zip(self._tables, datasets.T, strict=True)], self._n)

@@ -118,7 +118,7 @@ def _made(cls: type[Mechanism], prior: Prior, n: int | Sequence[int] | None, eps
 
 
 def _takes_epsilon(cls: type[Mechanism]) -> bool:
-    """Whether a mechanism has an ε: counts that others published have none that is known here."""
+    """Return whether a mechanism has an ε: counts that others published have none that is known here."""
     return bool(fields_dict(cls)["epsilon"].init)
 
 

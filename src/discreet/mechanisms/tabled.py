@@ -132,11 +132,11 @@ class Tabled(Mechanism[Drawn]):
 
     @property
     def _keeps_totals(self) -> bool:
-        """Whether noisy counts have the totals that are public."""
+        """Return whether noisy counts have the totals that are public."""
         return bool(self.noise.blocks)
 
     def _is_outcome(self, raw: Any) -> bool:
-        """Whether this is a raw outcome of some dataset."""
+        """Return whether this is a raw outcome of some dataset."""
         return super()._is_outcome(raw) if not self.by.columns else self._table.holds(np.asarray(raw), keeps_totals=self._keeps_totals)
 
     def _alone(self, prior: Prior, n: int | None) -> "Tabled[tuple[int, ...]]":

@@ -52,7 +52,7 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many labels each column has."""
+        """Return how many labels each column has."""
         return tuple(len(labels) for labels in self.labels)
 
     def __len__(self) -> int:
@@ -104,7 +104,9 @@ class Groups:
 
 
 def _is_name(column: Any) -> bool:
-    """Whether this can be the name of a column in any file: a text that is not empty, and not of half characters (lone surrogates)."""
+    """Return whether this can be the name of a column in any file: a text that is not empty, and not of half characters (lone
+    surrogates).
+    """
     return isinstance(column, str) and 0 < len(column) <= limits.LABEL_CHARACTERS and not any("\ud800" <= c <= "\udfff" for c in column)
 
 
@@ -166,12 +168,12 @@ class Cells:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many groups and how many categories there are."""
+        """Return how many groups and how many categories there are."""
         return len(self.groups), len(self.categories)
 
     @cached_property
     def possible(self) -> Mask:
-        """Which cells can occur, a row a group; not to be written to."""
+        """Return which cells can occur, a row a group; not to be written to."""
         mask = np.ones(self.shape, dtype=np.bool_)
         mask.ravel()[list(self.impossible)] = False
         mask.setflags(write=False)
@@ -183,11 +185,13 @@ class Cells:
 
     @property
     def size(self) -> int:
-        """How many cells can occur."""
+        """Return how many cells can occur."""
         return self.shape[0] * self.shape[1] - len(self.impossible)
 
     def fits(self, other: "Cells") -> bool:
-        """Whether these are the other's cells: labels that are spelled alike. Categories of the other that are only numbered fit any."""
+        """Return whether these are the other's cells: labels that are spelled alike. Categories of the other that are only numbered fit
+        any.
+        """
         if self == other:
             return True
         numbered = other.categories == tuple(range(len(self.categories)))

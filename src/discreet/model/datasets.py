@@ -28,7 +28,9 @@ def candidate_count(n: int, k: int) -> int:
 
 
 def is_few(n: int, k: int, limit: int) -> bool:
-    """Whether there are at most `limit` candidates. There are at least k of them, so that no huge binomial is computed for a large k."""
+    """Return whether there are at most `limit` candidates. There are at least k of them, so that no huge binomial is computed for a large
+    k.
+    """
     return k <= limit and candidate_count(n, k) <= limit
 
 
@@ -116,12 +118,12 @@ class Relation:
         return moved(counts, single_steps(cells) if self.step == "add or remove one" else exchanges(cells))
 
     def distance(self, first: Counts, second: Counts) -> Counts:
-        """How many steps lead from one dataset to the other; categories are on the last axis, the others broadcast."""
+        """Return how many steps lead from one dataset to the other; categories are on the last axis, the others broadcast."""
         apart = sum((np.abs(first[..., i] - second[..., i]) for i in range(first.shape[-1])), np.zeros(1, dtype=np.int64))
         return np.asarray(apart // 2 if self.step == "replace one" else apart)
 
     def steps_of(self, other: "Relation") -> int | None:
-        """How many of this relation's steps one step of the other takes at most; None if no number of them is enough.
+        """Return how many of this relation's steps one step of the other takes at most; None if no number of them is enough.
 
         Replacing a record is removing one and adding another. No number of replacements adds a record, and none within groups moves one
         to another group. What stays within more columns stays within fewer.
@@ -132,7 +134,7 @@ class Relation:
 
 
 def _is_written(text: str) -> bool:
-    """Whether a text can be written to a file or a database: half a character, a lone surrogate, cannot."""
+    """Return whether a text can be written to a file or a database: half a character, a lone surrogate, cannot."""
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
@@ -222,11 +224,11 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many datasets there are, if n is public."""
+        """Return how many datasets there are, if n is public."""
         return candidate_count(self.total, self.k)
 
     def is_few(self, limit: int) -> bool:
-        """Whether there are at most so many datasets. Where n is private there is no end of them."""
+        """Return whether there are at most so many datasets. Where n is private there is no end of them."""
         return self.n is not None and is_few(self.n, self.k, limit)
 
     def points(self) -> Counts:

@@ -91,7 +91,7 @@ class _Conjugate(_Parameters):
 
     @property
     def is_labelled(self) -> bool:
-        """Whether the categories were named, and not only numbered."""
+        """Return whether the categories were named, and not only numbered."""
         return self.categories not in (tuple(range(self.k)), _UNNAMED)
 
     def update(self, counts: ArrayLike) -> Self:

@@ -93,7 +93,7 @@ class PeriodRange:
         return self.every == other.every and self.first <= other.first and other.last <= self.last
 
     def has_begun(self, now: datetime) -> bool:
-        """Whether the last of them has begun somewhere: clocks are up to 14 hours ahead of UTC."""
+        """Return whether the last of them has begun somewhere: clocks are up to 14 hours ahead of UTC."""
         return self.last <= (now + timedelta(hours=14)).date()
 
     @property

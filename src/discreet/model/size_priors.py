@@ -44,7 +44,7 @@ class SizePrior:
 
     @property
     def proper(self) -> bool:
-        """Whether its weights are known to add up to something finite: not those of a flat one, or of a reader's function."""
+        """Return whether its weights are known to add up to something finite: not those of a flat one, or of a reader's function."""
         named = isinstance(self.log_weight, partial) and self.log_weight.func in (_log_poisson, _log_negative_binomial)
         return named or self.last is not None
 

@@ -46,7 +46,7 @@ class TableSpace(Space):
 
     @property
     def published(self) -> Public:
-        """Whether the size of every group, the total or nothing is public about the counts."""
+        """Return whether the size of every group, the total or nothing is public about the counts."""
         return "sizes" if self.sizes is not None else "nothing" if self.n is None else "total"
 
     @property
@@ -84,7 +84,7 @@ class TableSpace(Space):
 
     @property
     def fewest(self) -> int:
-        """How many cells the smallest block has in which a step is possible: there a release tells most (docs/proofs/tables.md)."""
+        """Return how many cells the smallest block has in which a step is possible: there a release tells most (docs/proofs/tables.md)."""
         if self.sizes is None:
             return self.k
         possible = self.cells.possible.sum(axis=1)
@@ -162,7 +162,7 @@ class TableSpace(Space):
             )
 
     def holds(self, raw: Counts, *, keeps_totals: bool) -> bool:
-        """Whether this is an outcome of some table: noise in the cells that can occur, and public totals, if noise keeps them."""
+        """Return whether this is an outcome of some table: noise in the cells that can occur, and public totals, if noise keeps them."""
         if raw.shape != self.cells.shape or raw.dtype.kind not in "iu" or (raw[~self.cells.possible] != 0).any():
             return False
         largest = max(int(raw.max()), -int(raw.min()))

@@ -26,7 +26,7 @@ Moments = Callable[[Counts, Floats], tuple[Floats, Floats]]
 def balancing_tilts(
     moments: Moments, totals: Counts | Floats, start: Floats, ends: tuple[float, float], *, close: float = CLOSE, longest: float = inf
 ) -> Floats:
-    """For each total a tilt between these ends under which it is the mean, or nearly; no step is longer than `longest`."""
+    """Return for each total a tilt between these ends under which it is the mean, or nearly; no step is longer than `longest`."""
 
     def newton(rows: Counts, tilt: Floats) -> tuple[Floats, Floats, Mask]:
         mean, variance = moments(rows, tilt)

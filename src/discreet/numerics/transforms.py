@@ -54,7 +54,9 @@ def at_place(length: int, place: int) -> Spectra:
 
 
 def all_but_one(spectra: Spectra) -> tuple[Spectra, Spectra]:
-    """For each of the spectra on the last axis but one the product of all others, and that of all, without dividing by what may be 0."""
+    """Return for each of the spectra on the last axis but one the product of all others, and that of all, without dividing by what may be
+    0.
+    """
     many = spectra.shape[-2]
     others = np.empty_like(spectra)
     product = np.ones_like(spectra[..., 0, :])

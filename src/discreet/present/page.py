@@ -163,7 +163,7 @@ def _panel(panel: Panel, mass: str, *, as_reported: bool) -> list[Html]:
 
 
 def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:
-    """How many there are in each group, where that is private."""
+    """Return how many there are in each group, where that is private."""
     rows = [table_row(isolated(row.label), f"{row.mean:,.0f}", _interval(f"{row.low:,}\u00a0to\u00a0{row.high:,}")) for row in sizes]
     caption = f"The number of {units} in each group is private. This is what the noisy counts say about it."
     heading = element("h3", f"Number of {units}, by ", isolated(by))

@@ -18,7 +18,7 @@ def block_of(record: str) -> str:
 
 
 def is_page(content: bytes) -> bool:
-    """Whether this is a page and not JSON: it begins with a tag or a comment.
+    """Return whether this is a page and not JSON: it begins with a tag or a comment.
 
     Browsers, mailers and editors put a byte order mark, blank lines or a comment before a page that they save.
     """

@@ -146,7 +146,7 @@ class Field:
 
     @property
     def has_two_sides(self) -> bool:
-        """Whether it is a switch that can be turned on and off, such as --errors/--no-errors."""
+        """Return whether it is a switch that can be turned on and off, such as --errors/--no-errors."""
         return "/" in self.option
 
     def called(self, place: Place) -> str:
@@ -176,7 +176,7 @@ class Field:
         return self.kind.parse(typed, reading)
 
     def is_given(self, value: Any) -> bool:
-        """Whether a value is another than the default."""
+        """Return whether a value is another than the default."""
         if self.kind.is_switch:
             return value is not (self.default if self.has_two_sides else False)
         if self.kind.many:

@@ -114,7 +114,7 @@ class ObserveRequest(Request):
             raise InvalidInputError("--sizes and --impossible are about groups: name their columns with --by")
 
     def published(self) -> "PublishedTable":
-        """What the file says."""
+        """Return what the file says."""
         from discreet.data.published import PublishedLayout, read_published
 
         self.check()

@@ -75,7 +75,7 @@ def _chosen(text: str, listed: Sequence[Any], find: Callable[[str], int]) -> int
 
 
 def is_listed(number: int) -> bool:
-    """Whether so many categories or groups are listed to choose from; of more, one is named by its labels."""
+    """Return whether so many categories or groups are listed to choose from; of more, one is named by its labels."""
     return number <= limits.OPENED_CHOICES
 
 
@@ -99,7 +99,7 @@ class Side:
 
 
 def sides(release: "Release") -> list[Side]:
-    """What can be compared: all groups and, where they add up, those with each label of a column; or the categories."""
+    """Return what can be compared: all groups and, where they add up, those with each label of a column; or the categories."""
     groups = release.by
     if not groups.columns:
         return [Side((category,)) for category in release.prior.categories]

@@ -189,7 +189,7 @@ class Study:
         return check(self, source, corrections)
 
     def plan(self, n: int | None = None) -> "StudyPlan":
-        """How wide the intervals of every table will be, and another split of ε. Public: no data are looked at."""
+        """Return how wide the intervals of every table will be, and another split of ε. Public: no data are looked at."""
         from discreet.requests.study_plan import plan
 
         return plan(self, n)

@@ -144,7 +144,7 @@ def read_folder(folder: Path) -> dict[str, Release]:
 
 
 def is_manifest(place: Path) -> bool:
-    """Whether a file is the list of a study's tables; a single record may have the same name."""
+    """Return whether a file is the list of a study's tables; a single record may have the same name."""
     try:
         return place.name == f"{MANIFEST}.json" and json.loads(place.read_bytes()).get("format") == STUDY_FORMAT
     except (OSError, ValueError, AttributeError, RecursionError):

@@ -12,7 +12,7 @@ class BitSource(Protocol):
 
     @property
     def secret(self) -> bool:
-        """Whether nobody can know or repeat the bits. A release from bits that are not secret has no guarantee."""
+        """Return whether nobody can know or repeat the bits. A release from bits that are not secret has no guarantee."""
         ...
 
     def bits(self, count: int) -> int:
@@ -91,7 +91,7 @@ class CountedBits:
 
     @property
     def secret(self) -> bool:
-        """Whether nobody else can know the bits of the source."""
+        """Return whether nobody else can know the bits of the source."""
         return self._source.secret
 
     def bits(self, count: int) -> int:

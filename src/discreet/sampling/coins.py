@@ -56,7 +56,7 @@ class LazyUniform:
         self._source, self._word, self._bits, self._step = source, word, bits, step
 
     def is_below(self, enclosures: Iterable[arb]) -> bool:
-        """Whether U is below the number in [0, 1] that all the enclosures contain.
+        """Return whether U is below the number in [0, 1] that all the enclosures contain.
 
         An enclosure that lies outside [0, 1] altogether is a broken bound: it raises.
         """

@@ -88,7 +88,7 @@ class Listed(CandidateSampler):
         return max(0, high - self._width), high
 
     def _accepts(self, source: BitSource, index: int, candidate: tuple[int, ...]) -> bool:
-        """Whether a point between the two bounds of the weight is below the weight itself.
+        """Return whether a point between the two bounds of the weight is below the weight itself.
 
         A weight outside its bounds makes a probability outside [0, 1], which the coin refuses.
         """

@@ -77,7 +77,7 @@ def rounded_below(rate: Fraction, j: int) -> arb:
 
 
 def _fits(rate: Fraction, bits: int) -> bool:
-    """Whether one table reaches from 0 to where the tail, at most e^{rate/2} e^{-rate j}, is less than a word: ln 2 < 7/10."""
+    """Return whether one table reaches from 0 to where the tail, at most e^{rate/2} e^{-rate j}, is less than a word: ln 2 < 7/10."""
     return LONGEST * rate >= Fraction(7 * bits, 10) + rate
 
 

@@ -27,7 +27,7 @@ class Drafts:
             self._fields.popitem(last=False)
 
     def of(self, request: Request, form: str, key: str = "") -> dict[str, str]:
-        """What was typed into a form that has this key, or else of the tab that asks; nothing if it was not touched."""
+        """Return what was typed into a form that has this key, or else of the tab that asks; nothing if it was not touched."""
         return dict(self._fields.get((key or _tab(request), form), {}))
 
 

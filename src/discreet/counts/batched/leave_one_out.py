@@ -116,7 +116,7 @@ class Frequencies:
         return np.asarray(conjugates(self.period)[: self.count] / self.period)
 
     def _few(self, laws: int, width: int) -> bool:
-        """Whether a matrix of all places of a window by all frequencies is made; else a transform has all frequencies of each law.
+        """Return whether a matrix of all places of a window by all frequencies is made; else a transform has all frequencies of each law.
 
         A matrix takes some time for each of its numbers, and a little more for each law; a transform a little for each step.
         """
@@ -144,7 +144,7 @@ class Frequencies:
         return np.asarray(np.log(np.where(np.abs(found) > _TINY, found, _TINY)))
 
     def others(self, law: Floats, log_whole: Spectra, offset: int) -> Floats:
-        """For each law and place u of its window, the probability that all other groups add up to the total less u.
+        """Return for each law and place u of its window, the probability that all other groups add up to the total less u.
 
         `log_whole` is the sum of all groups' `log_spectra`, and `offset` the total less the sum of their middles.
         """

@@ -52,7 +52,7 @@ class TiltedCounts:
     """For each cell, ln Σ_x g(x) e^{-λ low}/Poisson(low; rate)."""
 
     def log_mass(self, log_rate: Floats) -> Floats:
-        """For each cell, ln Σ_x g(x) e^{-λ low}, given the logarithms of the rates it was made with."""
+        """Return, for each cell, ln Σ_x g(x) e^{-λ low}, given the logarithms of the rates it was made with."""
         return self.log_scale + log_poisson(self.windows.low.astype(np.float64), log_rate)
 
     @property

@@ -79,7 +79,7 @@ class Transforms:
 
     @cached_property
     def _products(self) -> tuple[Spectra, Spectra]:
-        """For each cell the product of all others', and the product of all."""
+        """Return for each cell the product of all others', and the product of all."""
         return all_but_one(self.each)
 
     @property
@@ -91,11 +91,13 @@ class Transforms:
         return self._products[1]
 
     def of_others(self, chosen: Chosen = slice(None)) -> Floats:
-        """For each cell, or some, the law of the total of all others, from the sum of their first counts on, modulo the length."""
+        """Return, for each cell, or some, the law of the total of all others, from the sum of their first counts on, modulo the length."""
         return laws(self.others[chosen], self.length)
 
     def completions(self, totals: Counts, chosen: Chosen = slice(None)) -> Floats:
-        """For each cell, or some, and each of its counts, the tilted probability that all others complete it to the total of the group."""
+        """Return, for each cell, or some, and each of its counts, the tilted probability that all others complete it to the total of the
+        group.
+        """
         start = totals - self.windows.low.sum(axis=1)
         rest = (start[:, None] - np.arange(self.windows.width)) % self.length
         return np.maximum(at_places(self.of_others(chosen), rest), 0.0)
@@ -159,7 +161,7 @@ def fixed_totals(windows: Windows, totals: Counts, slope: float, depth: float, o
 
 
 def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
-    """For each of some independent counts and each of its values, the probability that the others complete it to the total.
+    """Return for each of some independent counts and each of its values, the probability that the others complete it to the total.
 
     They are a batch of one. None where direct sums are shorter or more exact.
     """
@@ -182,7 +184,7 @@ def completed_parts(parts: Sequence[Run], total: int) -> list[Run] | None:
 
 
 def at_places(values: Floats, places: Counts) -> Floats:
-    """For every group and cell the values at the places of the group."""
+    """Return for every group and cell the values at the places of the group."""
     groups, k, length = values.shape
     rows = (np.arange(groups * k) * length).reshape(groups, k, 1)
     return np.asarray(np.take(values.ravel(), rows + places[:, None, :]))
@@ -262,7 +264,7 @@ class FreeTotals:
 
     @property
     def rests(self) -> "Rests":
-        """For every cell the tilted law of the total of all others, from about the middle of it on."""
+        """Return for every cell the tilted law of the total of all others, from about the middle of it on."""
         laws, length = self.windows, self.transforms.length
         value = np.maximum(self.transforms.of_others(), 0.0)
         lowest = laws.low.sum(axis=1, keepdims=True) - laws.low
@@ -275,7 +277,7 @@ class FreeTotals:
         return Rests(first, np.take_along_axis(value, places % length, axis=2))
 
     def count_sums(self) -> tuple[Floats, Floats]:
-        """For every cell and total n, Σ_j j P(X = low + j, S = n) and the same with j²."""
+        """Return for every cell and total n, Σ_j j P(X = low + j, S = n) and the same with j²."""
         j = np.arange(self.windows.width, dtype=np.float64)
         found = []
         for power in (j, j * j):

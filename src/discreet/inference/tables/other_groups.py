@@ -84,7 +84,7 @@ class TiedSizes:
         return min(1.0, (self.outside + dropped) / max(chance, np.finfo(np.float64).tiny))
 
     def without(self, group: int, others: Collection[int]) -> Iterator[tuple[int, Run, float]]:
-        """Yield, for each of these other groups, the law under the tilt of the total of all groups but these two; and what was dropped from
+        """Yield for each of these other groups, the law under the tilt of the total of all groups but these two; and what was dropped from
         it.
         """
         left, nothing = [i for i in range(len(self.groups)) if i != group], Run(0, np.ones(1))

@@ -282,7 +282,7 @@ class ReleasedTable(TableAtOnce):
 
     @cached_property
     def _size_priors(self) -> dict[int, SizePrior]:
-        """Return, for every group that may have records, what a public total and the other groups say about its size."""
+        """Return for every group that may have records, what a public total and the other groups say about its size."""
         return dict(zip(self._held, self._tied.priors(), strict=True))
 
     @cached_property

@@ -123,7 +123,7 @@ async def _columns(request: Request) -> Response:
 
 
 async def _rows(request: Request) -> Response:
-    """How many rows are counted, in words, for the curator who waits: nothing where that is not known at once."""
+    """Return how many rows are counted, in words, for the curator who waits: nothing where that is not known at once."""
     desk, fields = _desk(request), await typed(request)
 
     def told() -> str:
@@ -187,7 +187,7 @@ async def _study(request: Request) -> Response:
 
 
 async def _study_planned(request: Request) -> Response:
-    """How wide the intervals of every table will be: no data are read."""
+    """Return how wide the intervals of every table will be: no data are read."""
     fields = await typed(request)
     if not fields.get("text"):
         return HTMLResponse(messages("study", STUDY_FIELDS, {}))

@@ -74,7 +74,7 @@ def looked(look: ReleasePreview, key: str) -> Html:
 
 
 def _answer(*parts: Html) -> Html:
-    """What is shown beside the form."""
+    """Return what is shown beside the form."""
     return element("div", *parts, class_="looked", tabindex="-1", id="release-looked")
 
 
