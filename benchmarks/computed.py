@@ -22,6 +22,7 @@ from tests.sampling.test_lattice import log_choose
 from tests.support import PRECISION
 
 import discreet as dc
+from benchmarks import independence as private_tests
 from benchmarks.core import POINTS, largest_errors, near_the_middle
 from discreet import limits
 from discreet.analysis import error_laws, mean_errors
@@ -598,6 +599,11 @@ def pooling() -> Numbers:
     }
 
 
+def independence() -> Numbers:
+    """Type-I error and power of Bayes factors beside a private chi-square test."""
+    return {f"independence: {name}": value for name, value in private_tests.measure().items()}
+
+
 SOURCES = (
     Source(odds),
     Source(promises),
@@ -621,4 +627,5 @@ SOURCES = (
     Source(theory_examples),
     Source(poster),
     Source(pooling, slow=True, noise=1e-3),
+    Source(independence, slow=True),
 )

@@ -1,5 +1,5 @@
-"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/start/gallery.md, docs/howto/cookbook.md and
-examples/five_minutes.py and keeps what they draw in docs/images.
+"""The pictures that pages show: `python -m benchmarks.pictures` runs docs/start/gallery.md, docs/howto/cookbook.md,
+docs/howto/pooling.md and examples/five_minutes.py and keeps what they draw in docs/images.
 
 The picture of the page of `discreet explore` is taken in Chromium, if Playwright is installed.
 """
@@ -20,15 +20,16 @@ from tests.docs.test_blocks import steps
 from benchmarks.page import PLOT, RECORD, draw, keep
 
 ROOT = Path(__file__).parent.parent
-DRAWN, IMAGES = [ROOT / "docs" / page for page in ("start/gallery.md", "howto/cookbook.md")], ROOT / "docs" / "images"
+DRAWN, IMAGES = [ROOT / "docs" / page for page in ("start/gallery.md", "howto/cookbook.md", "howto/pooling.md")], ROOT / "docs" / "images"
 ELSEWHERE = {"mechanisms.png": "report/figures/000-figure-5-extended.png"}
 """Pictures that a command writes under another name."""
 SHOWN = re.compile(r"\]\(\.\./images/([^)]+)\)")
 
 
 def run_page(page: Path, folder: Path) -> None:
-    """Run a page in a folder that holds the survey."""
+    """Run a page in a folder that holds the survey, and all examples."""
     shutil.copy(ROOT / "examples" / "survey.csv", folder)
+    shutil.copytree(ROOT / "examples", folder / "examples")
     os.chdir(folder)
     namespace: dict[str, object] = {"__name__": "__gallery__"}
     for step in steps(page):

@@ -75,6 +75,7 @@ from .planning.comparison import compare as compare
 from .planning.curves import records_curve as records_curve
 from .planning.curves import width_curve as width_curve
 from .planning.expected_widths import expected_width as expected_width
+from .planning.factor_power import bayes_factor_power as bayes_factor_power
 from .planning.plans import plan as plan
 from .planning.table_widths import table_widths as table_widths
 from .record.about import About as About

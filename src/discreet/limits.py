@@ -221,6 +221,8 @@ POOLED_WORK, POOLED_DRAWN_WORK = 1 << 27, 1 << 25
 """Products of counts for one point of mean and strength, where there are some hundred points or a thousand draws: a minute or so."""
 POOLED_NODES = 20_000
 """Points of mean and strength at which the evidence of all groups is computed."""
+FACTOR_OUTCOMES = 500
+"""Outcomes of a table whose Bayes factors are all computed: some seconds. Beyond, outcomes are drawn."""
 POOLED_POINTS = 1 << 19
 """Possible counts of one of several releases about different records that are listed, out to where next to no probability is left."""
 POOLED_CELLS = 1 << 22

@@ -103,6 +103,7 @@ def with_survey(folder: Path) -> Path:
     (folder / "examples").mkdir()
     for place in (folder, folder / "examples"):
         shutil.copy(ROOT / "examples" / "survey.csv", place)
+    shutil.copy(ROOT / "examples" / "wards.csv", folder / "examples")
     return folder
 
 
