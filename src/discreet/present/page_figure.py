@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from discreet.present.page_rows import Panel, ShareRow
 
 _MOST_TICKS = 5
-_MOST_CROSSED = 5
-"""Categories of which one table has room beside the groups."""
+_MOST_CROSSED, _MOST_BESIDE = 5, 3
+"""Categories of which one table has room beside the groups, and those of which a cell has room for an interval beside its share."""
 _ROWS_TOGETHER = 15
 """Rows of a figure or a table that are printed on one sheet."""
 
@@ -48,13 +48,14 @@ def crossed(panels: "Sequence[Panel]", caption: str, mass: str) -> Html:
         element(
             "tr",
             element("th", isolated(panels[0].rows[place].label), scope="row"),
-            *(_cell(panel.rows[place], marks, *numbers[place]) for panel, numbers in zip(panels, words, strict=True)),
+            *(_cell(panel, place, marks, numbers[place]) for panel, numbers in zip(panels, words, strict=True)),
         )
         for place in range(len(panels[0].rows))
     ]
     heads = ("group", *(joined(isolated(panel.heading or ""), f", {mass} interval") for panel in panels))
     numbers = element("tr", element("td"), *(element("td", _numbers(marks), class_="axis") for _ in panels), aria_hidden="true")
-    return element("div", table(caption, heads, [*lines, numbers], class_="crossed"), class_="across-page", tabindex="0")
+    kind = "crossed" if len(panels) <= _MOST_BESIDE else "crossed stacked"
+    return table(caption, heads, [*lines, numbers], class_=kind)
 
 
 def can_be_crossed(panels: "Sequence[Panel]") -> bool:
@@ -64,9 +65,10 @@ def can_be_crossed(panels: "Sequence[Panel]") -> bool:
     return short and bool(labels[0]) and not any(panel.left_out or any(row.alone for row in panel.rows) for panel in panels)
 
 
-def _cell(row: "ShareRow", marks: list[float], share: str, interval: str) -> Html:
-    picture = element("div", _bar(row, marks), class_="plot", aria_hidden="true")
-    return element("td", element("b", share), " ", element("span", interval, class_="quiet"), picture)
+def _cell(panel: "Panel", place: int, marks: list[float], words: tuple[str, str]) -> Html:
+    """A share of a cross table; where there is no room for columns, it says its category."""
+    picture = element("div", _bar(panel.rows[place], marks), class_="plot", aria_hidden="true")
+    return element("td", element("b", words[0]), " ", element("span", words[1], class_="quiet"), picture, data_category=panel.heading or "")
 
 
 def together(rows: int) -> dict[str, str]:
