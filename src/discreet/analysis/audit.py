@@ -84,7 +84,7 @@ def audit(
 
 
 def with_bits(mechanism: Mechanism, source: BitSource | None = None) -> Callable[[ArrayLike, int], ArrayLike]:
-    """For `audit`: exact draws of the raw outcome, each with the number of random bits that it took in the last column."""
+    """Make a function for `audit`: exact draws of the raw outcome, each with the number of random bits that it took in the last column."""
     mechanism._check_single()
     bits = SystemBits() if source is None else source
 

@@ -120,7 +120,7 @@ def _known(moment: Callable[[], float]) -> float | None:
 
 
 def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
-    """One category in two releases about different records, whose posteriors are independent."""
+    """Contrast one category of two releases about different records, whose posteriors are independent."""
     from discreet.inference.several.combine import drawn_alike
 
     if category is None:

@@ -186,7 +186,7 @@ class AnyTotal:
         return CoarseLaws(self.coarse.x, self.coarse.width, np.asarray(found / found.sum(axis=-1, keepdims=True)))
 
     def listed(self) -> tuple[Floats, Floats] | None:
-        """All counts that carry the posterior, one a row, with their probabilities; None if they are too many."""
+        """Return all counts that carry the posterior, one a row, with their probabilities; None if they are too many."""
         windows, tail = [], _UNLISTED_PROBABILITY / (2.0 * len(self.coarse.x))
         for x, width, law in zip(self.coarse.x, self.coarse.width, self.marginals.weight, strict=True):
             first, final, _ = kept(law, tail)

@@ -100,7 +100,7 @@ class Tangent:
     """The mean of each count."""
     spread: float
     log_masses: Floats
-    """For every node, the share of its category's sum in the counts from it to before the next one, as a logarithm."""
+    """The share, for every node, of its category's sum in the counts from it to before the next one, as a logarithm."""
 
     @property
     def mean(self) -> float:

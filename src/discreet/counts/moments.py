@@ -192,7 +192,7 @@ def added_rows(left: Carried, right: Carried) -> Carried:
 
 
 def _added_up(parts: list[Carried], floor: float) -> Carried:
-    """All of these counts together, added in halves, without ends of their law that are below `floor`."""
+    """Return the law of all of these counts together, added in halves, without ends of their law that are below `floor`."""
     if len(parts) == 1:
         return parts[0]
     both = added_rows(*(_added_up(half, floor) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :])))

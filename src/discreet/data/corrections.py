@@ -13,7 +13,7 @@ from discreet.text import plain
 from discreet.validation import shown
 
 Corrections = Mapping[str, Mapping[str, Any]]
-"""For each column, spellings and what each stands for."""
+"""A curator's corrections: for each column, spellings and what each stands for."""
 _LARGEST_FILE = 1 << 24
 """Bytes of a study or of corrections."""
 

@@ -62,7 +62,7 @@ class PublicTotals:
 
     @cached_property
     def _constant(self) -> Floats:
-        """With ln n! e^n n^-n, one over the probability that the Poisson counts have their total."""
+        """The constant of the likelihood with ln n! e^n n^-n, one over the probability that the Poisson counts have their total."""
         some = np.maximum(self.totals, 1).astype(np.float64)
         return np.asarray(self.log_constant + np.where(self.totals > 0, log_gamma_excess(some) + np.log(some), 0.0))
 
@@ -88,7 +88,7 @@ class ListedTotal:
 
     @cached_property
     def _known(self) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
-        """All datasets with their log weights, for each outcome that was asked for: as a rule the one that was released."""
+        """The datasets with their log weights, for each outcome that was asked for: as a rule the one that was released."""
         return {}
 
     def _weights(self, raw: tuple[int, ...]) -> tuple[Floats, Floats]:

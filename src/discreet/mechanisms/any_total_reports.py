@@ -210,7 +210,7 @@ def _reach(own: Floats, weight: Floats) -> float:
 
 
 def _within(prior: Prior, centre: Counts, reach: float, most: int) -> Counts | None:
-    """All counts nearer than this to the centre, which comes first; None if they are too many to list."""
+    """Return all counts nearer than this to the centre, which comes first; None if they are too many to list."""
     error = _Error(prior, centre[None].astype(np.float64), np.ones(1))
     for around in _boxes(centre):
         near = around[error.distances(around)[:, 0] < reach]
@@ -223,7 +223,7 @@ def _within(prior: Prior, centre: Counts, reach: float, most: int) -> Counts | N
 
 
 def _boxes(centre: Counts) -> Iterator[Counts]:
-    """All counts within longer and longer distances of the centre in every category."""
+    """Yield all counts within longer and longer distances of the centre in every category."""
     side = 4
     while (2 * side + 1) ** len(centre) <= 4 * limits.REPORT_POINTS:
         yield box_points([np.arange(max(0, c - side), c + side + 1) for c in centre.tolist()])

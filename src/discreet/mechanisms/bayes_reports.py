@@ -157,7 +157,7 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
 
 @lru_cache(maxsize=2)
 def _pairwise(prior: Prior, n: int) -> tuple[Counts, Floats, Floats]:
-    """All candidates, their log prior predictive probabilities, and the table of Hellinger distances between them."""
+    """Return all candidates, their log prior predictive probabilities, and the table of Hellinger distances between them."""
     points = simplex_points(n, prior.k)
     divergence = np.zeros((len(points), len(points)))
     for a, column in zip(prior.exact, points.T, strict=True):

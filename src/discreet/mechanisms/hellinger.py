@@ -198,7 +198,7 @@ class Exponential(Mechanism[tuple[int, ...]]):
         return np.array([np.exp(law) @ (law[i] - law) / rate for i, (law, rate) in enumerate(zip(laws, rates, strict=True))])
 
     def _raw_law(self, counts: Counts) -> Law:
-        """All candidates with their probabilities."""
+        """Return all candidates with their probabilities."""
         candidates = simplex_points(self.space.total, self.k)
         log_weight = -float(self._rate(counts)) * self._distances(counts, candidates)
         log_law = log_weight - logsumexp(log_weight)

@@ -67,7 +67,7 @@ class LossAtoms:
     slack: float = ATOM_ERROR
     """The most that any sum of probabilities lacks by losses that are not listed, beside a relative `ATOM_ERROR`."""
     rho: Fraction | None = None
-    """Where there is no largest loss: every Rényi divergence of order a, in either direction, is at most this times a."""
+    """The bound where there is no largest loss: every Rényi divergence of order a, in either direction, is at most this times a."""
 
     def repeated(self, times: int) -> "LossAtoms":
         """The loss of this many independent coordinates with this law each."""

@@ -40,7 +40,7 @@ class Likelihoods:
     """The probabilities of outcomes for every dataset. The normaliser of a dataset is computed when it is first needed, and kept."""
 
     def __init__(self, prior: Sequence[Fraction], datasets: Counts, rate: Callable[[Counts], Floats], *, fair: bool) -> None:
-        """For all datasets of some n; `fair` says that the rate does not change if categories with the same prior change places."""
+        """Prepare for all datasets of some n. `fair` says that the rate does not change if categories with the same prior change places."""
         tables = {a: gap_table(a, int(datasets[0].sum())) for a in prior}
         self._datasets, self._tables = datasets, [tables[a] for a in prior]
         self._chosen, self._which = _unlike(prior, datasets) if fair else (datasets, np.arange(len(datasets)))

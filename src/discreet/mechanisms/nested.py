@@ -196,7 +196,7 @@ class Nested(Mechanism[tuple[int, ...]]):
         return found
 
     def _raw_law(self, counts: Counts) -> Law:
-        """All outcomes of all levels together, for few categories and little noise."""
+        """Return all outcomes of all levels together, for few categories and little noise."""
         laws = []
         for noise, values, part in zip(self._levels.noise, self._levels.split(self._levels.sums(counts)), self.epsilons, strict=True):
             laws.append(law_of_any_total(noise, values) if isinstance(noise, GeometricNoise) else law_of_known_total(values, float(part)))

@@ -86,7 +86,7 @@ class CellNoise(ABC):
 
 
 _FAR_OUT = 1 << 62
-"""No noise that is drawn is as large."""
+"""A bound that no drawn noise reaches."""
 
 
 class IndependentNoise(CellNoise):

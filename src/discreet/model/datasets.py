@@ -47,7 +47,7 @@ def _longest(k: int) -> int:
 
 
 def simplex_points(n: int, k: int) -> Counts:
-    """All counts of k categories with total n, one a row, in lexicographic order."""
+    """Return all counts of k categories with total n, one a row, in lexicographic order."""
     check_outcomes(candidate_count(n, k), "this law", _longest(k))
     left = np.array([n], dtype=np.int64)
     columns: list[Counts] = []
@@ -62,19 +62,19 @@ def simplex_points(n: int, k: int) -> Counts:
 
 
 def grid_points(low: int, high: int, dimensions: int) -> Counts:
-    """All integer vectors with every entry from low to high, one a row, in lexicographic order."""
+    """Return all integer vectors with every entry from low to high, one a row, in lexicographic order."""
     check_outcomes((high - low + 1) ** dimensions, "this law", _longest(dimensions + 1))
     return box_points([np.arange(low, high + 1)] * dimensions)
 
 
 def box_points(axes: Sequence[Counts]) -> Counts:
-    """All vectors with an entry from each of these arrays, one a row, in lexicographic order."""
+    """Return all vectors with an entry from each of these arrays, one a row, in lexicographic order."""
     return np.stack([column.ravel() for column in np.meshgrid(*axes, indexing="ij")], axis=-1)
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Which datasets are neighbours: one record is replaced by another, perhaps within its group alone, or comes or goes.
+    """The relation of neighbours: one record is replaced by another, perhaps within its group alone, or comes or goes.
 
     `REPLACE_ONE` keeps the total. A relation `within` the columns that groups are made of keeps the size of every group, because nobody
     changes to another one. Under `ADD_REMOVE_ONE` nothing about the data is public, not even whether there are any.
@@ -232,7 +232,7 @@ class Space:
         return self.n is not None and is_few(self.n, self.k, limit)
 
     def points(self) -> Counts:
-        """All datasets, one a row, in lexicographic order; TooLargeError if they are too many to list."""
+        """Return all datasets, one a row, in lexicographic order; TooLargeError if they are too many to list."""
         if self.n is None:
             raise TooLargeError("there is no end of the datasets whose number of records is private, so they are not listed")
         return simplex_points(self.n, self.k)

@@ -253,7 +253,7 @@ class Dirichlet(_Conjugate):
         return np.random.default_rng(rng).dirichlet(self.concentration, size)
 
     def to_scipy(self) -> Any:
-        """The same distribution as a frozen `scipy.stats.dirichlet`."""
+        """Return the distribution as a frozen `scipy.stats.dirichlet`."""
         from scipy.stats import dirichlet
 
         return dirichlet(self.concentration)
@@ -350,7 +350,7 @@ class Beta(_Conjugate):
         return np.asarray(np.random.default_rng(rng).beta(self.a, self.b, size))
 
     def to_scipy(self) -> Any:
-        """The same distribution as a frozen `scipy.stats.beta`."""
+        """Return the distribution as a frozen `scipy.stats.beta`."""
         from scipy.stats import beta
 
         return beta(self.a, self.b)
@@ -418,7 +418,7 @@ class DirichletMultinomial(_Parameters):
         return generator.multinomial(self.n, generator.dirichlet(self.concentration, size))
 
     def to_scipy(self) -> Any:
-        """The same distribution as a frozen `scipy.stats.dirichlet_multinomial`."""
+        """Return the distribution as a frozen `scipy.stats.dirichlet_multinomial`."""
         from scipy.stats import dirichlet_multinomial
 
         return dirichlet_multinomial(self.concentration, np.array(self.n))

@@ -35,7 +35,7 @@ class Plan:
     """The mean error with this n and ε."""
     over: Literal["predictive", "worst"]
     sought: Literal["epsilon", "n"]
-    """Which of the two was looked for; the other was given."""
+    """The quantity that was looked for; the other was given."""
     public: Public = "total"
     """The part of the data that is public beside the categories: n, or nothing; then n is a guess."""
 

@@ -39,7 +39,7 @@ _LAWS = 100
 _KNOWN_DRAWS = 10_000
 """Draws of one group for the means of controls."""
 _NO_SHARE = 1e-9
-"""What stands for a guessed share of 0."""
+"""The number that stands for a guessed share of 0."""
 _WITHOUT_PRIVACY = Fraction(50)
 """An ε whose noise changes no count."""
 

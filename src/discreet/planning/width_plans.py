@@ -53,7 +53,7 @@ class WidthPlan:
     over: Literal["average", "worst"]
     """Whether the width is averaged over the categories or that of the widest."""
     sought: Literal["epsilon", "n"] | None
-    """Which of the two was looked for, and the other was given; None if both were given, to see what they are worth."""
+    """The quantity that was looked for, where the other was given; None if both were given, to see what they are worth."""
     expect: tuple[float, ...] | None = None
     """Guessed shares; None: data come from the prior predictive."""
     public: Public = "total"

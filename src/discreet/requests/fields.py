@@ -115,7 +115,7 @@ class Field:
     help: str = ""
     """The purpose of the field, in the help of a command; empty if no command has it."""
     form: Row | None = None
-    """None if no form has it."""
+    """The row of a form that asks for it; None if no form does."""
     default: Any = None
     """The text that stands for it where none is given; None if it then has no value."""
     missing: str = ""
@@ -275,7 +275,7 @@ class Request:
         return found
 
     def code(self, call: str, **others: str) -> list[str]:
-        """The same arguments as they are written in Python; `others` are written already, and take the place of those of their name."""
+        """Return the arguments as they are written in Python; `others` are written already, and take the place of those of their name."""
         kinds = {one.argument: one.kind.code for one, _ in self.given() if not one.item}
         written = {name: kinds.get(name, repr)(value) for name, value in self.arguments(call).items()}
         return [f"{name}={text}" for name, text in (written | others).items()]

@@ -68,7 +68,7 @@ class Study:
 
     tables: tuple[StudyTable, ...]
     epsilon: Fraction
-    """For all tables together."""
+    """The ε for all tables together."""
     source: str
     """The file of the data; a relative one is found from the folder of the study."""
     title: str | None = None
@@ -91,7 +91,7 @@ class Study:
     period_column: str | None = None
     """The column of dates by which rows of other periods are left out."""
     folder: Path = field(default=Path(), compare=False, repr=False)
-    """From where relative paths are found."""
+    """The folder from which relative paths are found."""
 
     def __post_init__(self) -> None:
         if not self.tables:

@@ -46,7 +46,7 @@ class NoiseLaw:
     words: int = field(init=False)
     """The number of words that a draw takes."""
     mask: int = field(init=False)
-    """All bits of a word but the first."""
+    """The mask of all bits of a word but the first."""
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "words", len(self.parts) + (self.gate is not None))

@@ -49,7 +49,7 @@ class TiltedCounts:
 
     windows: Windows
     log_scale: Floats
-    """For each cell, ln Σ_x g(x) e^{-λ low}/Poisson(low; rate)."""
+    """The logarithm for each cell: ln Σ_x g(x) e^{-λ low}/Poisson(low; rate)."""
 
     def log_mass(self, log_rate: Floats) -> Floats:
         """Return, for each cell, ln Σ_x g(x) e^{-λ low}, given the logarithms of the rates it was made with."""

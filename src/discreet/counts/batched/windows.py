@@ -91,9 +91,9 @@ class Windows:
     value: Floats
     """Groups, cells, counts from `low` on."""
     tail: Floats
-    """For each group, a bound on the tilted probability that some count is outside its window."""
+    """A bound for each group on the tilted probability that some count is outside its window."""
     log_sum: Floats
-    """For each group, the logarithm of the product of the sums of all tilted factors, as they are given."""
+    """The logarithm, for each group, of the product of the sums of all tilted factors, as they are given."""
 
     @property
     def width(self) -> int:

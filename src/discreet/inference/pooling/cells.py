@@ -41,9 +41,9 @@ class PooledCells:
     """Groups, cells, counts from `low` on; -inf for counts that are not possible."""
     sizes: Counts | None
     size_prior: SizePrior | None
-    """What is believed about the size of each group where sizes are not public."""
+    """The prior of the size of each group where sizes are not public."""
     constant: float
-    """What the likelihoods of all groups together lack to be probabilities, as a logarithm."""
+    """The logarithm of the factor that the likelihoods of all groups together lack to be probabilities."""
 
     @staticmethod
     def of(raw: Counts, possible: Mask, noise: CellNoise, sizes: Counts | None, size_prior: SizePrior | None) -> "PooledCells":
@@ -93,13 +93,13 @@ class PooledCells:
 
     @cached_property
     def _points(self) -> tuple[Floats, Counts]:
-        """All counts that differ, and the place of each count among them."""
+        """Return all counts that differ, and the place of each count among them."""
         points, place = np.unique(self.low[:, :, None] + np.arange(self.width), return_inverse=True)
         return points.astype(np.float64), place.reshape(self.log_likelihood.shape)
 
     @cached_property
     def _totals(self) -> tuple[Floats, Counts]:
-        """The same for the totals of groups: their sizes, or all sums of counts."""
+        """Return the totals of groups that differ, their sizes or all sums of counts, and the place of each."""
         first = self.low.sum(axis=1)
         spread = np.arange(self.low.shape[1] * (self.width - 1) + 1)
         totals = first[:, None] + spread if self.sizes is None else self.sizes[:, None]
@@ -166,20 +166,20 @@ def _risen(a: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GivenShares:
-    """What is known about the counts of groups given the parameters of the Dirichlet that their shares come from."""
+    """The law of the counts of groups given the parameters of the Dirichlet that their shares come from."""
 
     cells: PooledCells
     alpha: Floats
-    """By group and category."""
+    """The parameters by group and category."""
     terms: Floats
-    """By group, cell and count: the likelihood times (a)_x/x!, up to what is in `log_scale`."""
+    """The terms by group, cell and count: the likelihood times (a)_x/x!, up to what is in `log_scale`."""
     of_total: Floats
-    """By group and total: n!/(A)_n and what is believed about it; of a public size alone."""
+    """The factor by group and total: n!/(A)_n and what is believed about it; of a public size alone."""
     log_scale: Floats
 
     @property
     def log_evidence(self) -> Floats:
-        """Of each group."""
+        """The logarithm of the evidence of each group."""
         held, rest = self._sides(range(self.terms.shape[1] - 1))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self._whole(held, rest)) + self.log_scale)
@@ -208,7 +208,7 @@ class GivenShares:
         return found
 
     def parameters(self, chosen: list[int]) -> tuple[Floats, Floats]:
-        """Those of the share of some categories together, and of all others, in each group."""
+        """Return the parameters of the share of some categories together, and of all others, in each group."""
         held = np.where(self.cells.possible, self.alpha, 0.0)
         others = [i for i in range(held.shape[1]) if i not in chosen]
         return np.asarray(held[:, chosen].sum(axis=1)), np.asarray(held[:, others].sum(axis=1))
@@ -239,7 +239,7 @@ class GivenShares:
         return BetaLines(kept, self.cells.low[:, chosen].sum(axis=1) + start, self.cells.sizes, *self.parameters(chosen))
 
     def planes(self, chosen: list[int]) -> BetaPlanes:
-        """The same where sizes are not public."""
+        """Return mixtures of Betas where sizes are not public."""
         held, rest = self._sides(chosen)
         by_total = np.lib.stride_tricks.sliding_window_view(self.of_total, rest.shape[1], axis=1)
         first, counts = even_windows(held * np.einsum("gxr,gr->gx", by_total, rest), _TRIMMED_OF_MIXTURES)

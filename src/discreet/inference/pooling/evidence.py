@@ -21,7 +21,7 @@ _COMMON_DRAWS = 2_000
 """Draws of the common shares of three or more categories."""
 _FIRST_LOGIT_STEP, _LOGIT_HALVINGS = 0.5, 16
 _AS_CLOSE, _NEGLIGIBLE_SHARE = 1e-13, 40.0
-"""What halving the step may change, relative to the sum; and how far below the largest, in logarithms, shares are left out."""
+"""The change that halving the step may make, relative to the sum; and how far below the largest, in logarithms, shares are left out."""
 _LEAST_PRIOR = 0.05
 """Prior parameters from which on the tail of a logit is summed."""
 

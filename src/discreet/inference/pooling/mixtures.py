@@ -62,7 +62,7 @@ class CommonLaw:
     weight: Floats
 
     def moments(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """By group and category: mean and variance of shares, mean and variance of counts, and how much of the first lies between laws."""
+        """Return, by group and category, mean and variance of shares and of counts, and how much of the first lies between laws."""
         k = self.alpha.shape[1]
 
         def given(some: slice) -> tuple[Floats, Floats]:

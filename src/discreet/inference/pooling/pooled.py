@@ -204,7 +204,7 @@ class PooledTable(TableAtOnce):
 
     @cached_property
     def _moments(self) -> Floats:
-        """Of every group in which something is to be inferred, by category: as `CommonLaw.moments`."""
+        """Return the moments of every group in which something is to be inferred, by category, as `CommonLaw.moments` does."""
         return np.stack(self._law.moments())[:, self._differing[1]]
 
     def figures(self, mass: float = 0.95) -> Figures:
@@ -236,7 +236,7 @@ class PooledTable(TableAtOnce):
         return Figures(mean, std, low, high, error, count, spread, self.by, self.categories, mass)
 
     def _hdi(self, mass: float) -> Floats:
-        """From draws: densities of so many components take long."""
+        """Return the shortest intervals from draws: densities of so many components take long."""
         return shortest_of_draws(self.sample(DRAWS), mass)
 
     def standard_error(self) -> Floats:
@@ -305,7 +305,7 @@ class PooledGroup(Posterior):
 
     table: PooledTable
     position: int | None
-    """Which group it is; None for a new one."""
+    """The place of the group; None for a new one."""
 
     @cached_property
     def _can(self) -> list[int]:
@@ -338,7 +338,7 @@ class PooledGroup(Posterior):
 
     @property
     def _place(self) -> int:
-        """Where the group is among those in which something is to be inferred."""
+        """The place of the group among those in which something is to be inferred."""
         assert self.position is not None  # noqa: S101
         return int(np.searchsorted(self.table._informed, self.position))
 
@@ -348,7 +348,7 @@ class PooledGroup(Posterior):
 
     @property
     def _own_moments(self) -> Floats:
-        """Those of the categories that can occur, as `CommonLaw.moments`."""
+        """Return the moments of the categories that can occur, as `CommonLaw.moments` does."""
         return np.asarray(self.table._moments[:, self._place][:, self._can])
 
     def interval(self, mass: float = 0.95) -> Floats:
@@ -361,7 +361,7 @@ class PooledGroup(Posterior):
         return np.array([(low[0], high[0]) for low, high, _ in found])
 
     def _hdi(self, mass: float) -> Floats:
-        """From draws, as those of the table."""
+        """Return the shortest intervals from draws, as those of the table."""
         return shortest_of_draws(self.sample(DRAWS), mass)
 
     @cached_property

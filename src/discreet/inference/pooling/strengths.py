@@ -1,4 +1,4 @@
-"""What is known about the mean and the strength of the Dirichlet that groups share: a quadrature for two categories, draws for more.
+"""The law of the mean and the strength of the Dirichlet that groups share: a quadrature for two categories, draws for more.
 
 Points y have ln(strength) and then the logarithms of the shares of all categories but the last, relative to that one. There the prior of
 the strength is a logistic density, and so is that of a uniform mean of two categories. Integrals of smooth functions that die away are
@@ -28,7 +28,7 @@ _FIRST_STEP, _LATTICE_HALVINGS, _SETTLED = 1.0, 5, 1e-3
 """Steps of the first lattice, in standard deviations; how often they are halved; and the error that is good enough, relative to the sum."""
 _NEWTON_STEPS, _LONGEST_STEP, _LEAST_GAIN = 60, 2.0, 1e-3
 _LEAST_CURVATURE = 0.05
-"""That of a logistic density some two standard deviations from its peak: less is not believed where steps are made."""
+"""The curvature of a logistic density some two standard deviations from its peak: less is not believed where steps are made."""
 _DIFFERENCE_STEP = 0.25
 """Differences for derivatives, in standard deviations."""
 _CURVE_PLACES = 8_001
@@ -41,7 +41,7 @@ _FEWEST_EFFECTIVE, _FITTING = 100.0, 0.4
 
 @dataclass(frozen=True)
 class Hyperprior:
-    """What is believed about the common law: the mean is Dirichlet, and the strength s has P(s <= t) = t^shape/(median^shape + t^shape).
+    """The prior of the common law: the mean is Dirichlet, and the strength s has P(s <= t) = t^shape/(median^shape + t^shape).
 
     By default the mean is uniform and s has the density 1/(1+s)².
     """
@@ -51,13 +51,13 @@ class Hyperprior:
     shape: float = 1.0
 
     def __str__(self) -> str:
-        """In words."""
+        """Say the prior in words."""
         mean = "is uniform" if set(self.mean) == {1.0} else f"has a Dirichlet({', '.join(f'{a:g}' for a in self.mean)})"
         power = "" if self.shape == 1.0 else f"^{self.shape:g}"
         return f"the common mean {mean}, and the strength s has P(s <= t) = t{power}/({self.median:g}{power} + t{power})"
 
     def log_density(self, y: Floats) -> Floats:
-        """Of points, a row each."""
+        """Return the logarithm of the density at points, a row each."""
         lift, shares = self.shape * (y[:, 0] - log(self.median)), np.array(self.mean)
         of_strength = log(self.shape) + lift - 2.0 * np.logaddexp(0.0, lift)
         return np.asarray(of_strength + log_shares(y) @ shares + gammaln(shares.sum()) - gammaln(shares).sum())
@@ -71,7 +71,7 @@ def log_shares(y: Floats) -> Floats:
 
 
 def parameters(y: Floats) -> Floats:
-    """Those of the Dirichlet at points, a row each."""
+    """Return the parameters of the Dirichlet at points, a row each."""
     return np.asarray(np.exp(y[:, :1] + log_shares(y)))
 
 

@@ -102,7 +102,7 @@ def answer(asked: ReadQuestion[ReadShares], opened: Opened, tell: "Progress") ->
 
 
 def study(asked: AnyQuestion, _opened: Opened, _tell: "Progress") -> Html:
-    """All tables of a study as one page, each with the way to read it alone."""
+    """Show all tables of a study as one page, each with the way to read it alone."""
     tables, about = asked.record.tables, asked.record.release.about
     sent = {"hx_post": "/read/alone", "hx_target": "#read-record", "hx_include": "#read-settings"}
     alone = {

@@ -273,7 +273,7 @@ async def _listed(request: Request) -> Response:
     desk = _desk(request)
 
     def states() -> list[tuple[KeptRelease, State]]:
-        """Of all but what was only looked at, which leaves no line."""
+        """Return the states of all but what was only looked at, which leaves no line."""
         drawing = desk.drawn_now()  # before files are read: of one that ends in between, the old file is read
         every = desk.store.latest()
         return list(zip(every, _states(desk, every, drawing), strict=True))

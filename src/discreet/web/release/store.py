@@ -184,7 +184,7 @@ def default_folder() -> Path:
 
 
 def _changed(place: Path) -> int:
-    """When a file was changed last; long ago for one that somebody removes meanwhile."""
+    """Return when a file was changed last; long ago for one that somebody removes meanwhile."""
     try:
         return place.stat().st_mtime_ns
     except OSError:

@@ -225,7 +225,7 @@ def _soon() -> Html:
 
 
 def charged(asked: KeptRelease) -> Html:
-    """The same was asked before, and charged."""
+    """Say that the same was asked before, and charged."""
     told = (
         "This release was asked for before, and charged; the page ended before it was drawn. Nothing of it was seen, and drawing it costs "
         "nothing more."
