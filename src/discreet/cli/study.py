@@ -148,9 +148,9 @@ def plan(asked: StudyPlanRequest) -> None:
 
     found = asked.loaded().plan(asked.n)
     if asked.as_json:
-        print_json(plan_fields(found.declared, found.even))
+        print_json(plan_fields(found))
     else:
-        print_plan(found.declared, found.even)
+        print_plan(found)
 
 
 @app.command(cls=Command)

@@ -1,6 +1,6 @@
 """A study in words: what its release will publish, how wide its intervals will be, and the page of its tables."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -71,26 +71,35 @@ def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[st
     return {"title": title, "tables": tables}
 
 
-def print_plan(declared: Sequence[Any], even: Sequence[Any]) -> None:
-    """The expected widths of a study's tables, by its own split of ε and by one that widens all alike."""
+def print_plan(plan: Any) -> None:
+    """The expected widths of a study's tables, by its own split of ε and by one that widens all alike; and three kinds of noise."""
     headings = ("records", "groups", "ε", "width", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide")
     rows = []
-    for own, other in zip(declared, even, strict=True):
+    for own, other in zip(plan.declared, plan.even, strict=True):
         numbers = [f"{own.records:,}", f"{own.groups:,}", f"{float(own.epsilon):.3g}", *(f"{100 * w:.2g}" for w in (own.width, own.plain))]
         rows.append((own.name, *numbers, f"{own.price:.2f}", f"{float(other.epsilon):.3g}", f"{other.price:.2f}"))
     print_table(table_of("Expected width of the 95 % intervals, in points", ["table"], headings, rows))
     typer.echo("Groups are taken to be equally large; the smaller a group is, the wider are its intervals.")
     typer.echo("The even split has weights in proportion to its ε; choosing by this table is public, because no data were looked at.")
+    noise = plan.noise
+    kinds = [[f"{getattr(noise, name):.3g}" for name in ("pure", "composed", "gaussian")]]
+    title = f"Noise of a count (standard deviation), {counted(noise.tables, 'table')} with equal parts of ε = {float(noise.epsilon):g}"
+    delta = f"δ = {float(noise.delta):g}"
+    print_table(table_of(title, [], ["this study:\nδ = 0", f"composed:\n{delta}", f"Gaussian:\n{delta}"], kinds))
+    if noise.least != "pure":
+        typer.echo("With a δ there would be less noise: DiscreteGaussian releases tables one by one from a budget with a filter.")
 
 
-def plan_fields(declared: Sequence[Any], even: Sequence[Any]) -> dict[str, Any]:
+def plan_fields(plan: Any) -> dict[str, Any]:
     """The same as plain values."""
 
     def row(one: Any) -> dict[str, Any]:
         names = ("name", "records", "groups", "width", "price")
         return {**{name: getattr(one, name) for name in names}, "epsilon": float(one.epsilon), "width_without_privacy": one.plain}
 
-    return {"declared": [row(one) for one in declared], "even": [row(one) for one in even]}
+    noise = {name: float(getattr(plan.noise, name)) for name in ("epsilon", "delta", "pure", "composed", "gaussian")}
+    kinds = {"tables": plan.noise.tables, **noise, "least": plan.noise.least}
+    return {"declared": [row(one) for one in plan.declared], "even": [row(one) for one in plan.even], "noise": kinds}
 
 
 def study_page(records: "Mapping[str, Release]", title: str | None, how: HowRead) -> bytes:

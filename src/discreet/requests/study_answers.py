@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.planning.noise_kinds import NoiseKinds
+
 
 @dataclass(frozen=True)
 class TablePlan:
@@ -31,3 +33,5 @@ class StudyPlan:
     declared: tuple[TablePlan, ...]
     even: tuple[TablePlan, ...]
     """The tables with another split of the same ε."""
+    noise: NoiseKinds
+    """The noise of a count if all tables had equal parts of ε, beside that which a δ would allow."""

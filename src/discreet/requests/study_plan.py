@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from discreet.planning.noise_kinds import noise_kinds
 from discreet.planning.table_widths import group_width
 from discreet.requests.parsing import parse_prior
 from discreet.requests.study_answers import StudyPlan, TablePlan
@@ -27,7 +28,7 @@ def plan(study: "Study", n: int | None = None) -> StudyPlan:
         declared += here
         split = _even(here, study.epsilon)
         even += [_planned(study, table, number, split[table.name]) for table in study.tables] if len(here) > 1 else here
-    return StudyPlan(tuple(declared), tuple(even))
+    return StudyPlan(tuple(declared), tuple(even), noise_kinds(len(study.tables), study.epsilon, public=study.public))
 
 
 def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
