@@ -62,6 +62,27 @@ def test_each_table_is_what_it_is_alone(engine: str, privacy_id: str | None) -> 
     assert together[1].tally.several is (privacy_id is not None)
 
 
+def test_columns_are_shared_by_tables_only_where_their_values_mean_the_same(tmp_path: Path) -> None:
+    """1 and True are equal in Python, and so are lists of them; the order of labels, what takes others and the groups count too."""
+    (tmp_path / "x.csv").write_text("x,g\n1,n\ntrue,n\n0,s\nTRUE,s\n1,e\n,n\n")
+    more: dict[str, Any] = {"other": "rest", "nulls": "rest"}
+    home: dict[str, Any] = {"other_groups": {"g": "s"}}
+    asked = [
+        (question_of("x", [1, 0, "rest"], **more), [2, 1, 3]),
+        (question_of("x", [True, False, "rest"], **more), [2, 0, 4]),
+        (question_of("x", ["0", "1", "rest"], **more), [1, 2, 3]),
+        (question_of("x", ["1", "0", "rest"], **more), [2, 1, 3]),
+        (question_of("x", ["1", "rest"], **more, by={"g": ["n", "s", "e"]}), [[1, 2], [0, 2], [1, 0]]),
+        (question_of("x", ["1", "rest"], **more, by={"g": ["n", "s"]}, **home), [[1, 2], [1, 2]]),
+        (question_of("x", ["1", "rest"], **more, by={"g": ["s", "n"]}, **home), [[1, 2], [1, 2]]),
+    ]
+    for several in (asked, asked[1:4], [asked[1], asked[1], asked[4]]):
+        found = tallied(tmp_path / "x.csv", [question for question, _ in several])
+        assert [tally.settled().counts.tolist() for tally in found] == [counts for _, counts in several]
+    strange = [question_of("x", ["1", "rest"], **more, by={"g": groups}) for groups in (["n", "s"], ["n", "s", "e"])]
+    assert [tally.tally.troubles for tally in tallied(tmp_path / "x.csv", strange)] == [((0, False),), ()]
+
+
 def test_a_file_with_persons_is_counted_as_by_hand(tmp_path: Path) -> None:
     pyarrow.csv.write_csv(pa.table(ROWS), tmp_path / "rows.csv")
     counts = [found.settled().counts.tolist() for found in tallied(tmp_path / "rows.csv", questions("who"))]

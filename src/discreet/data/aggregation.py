@@ -8,8 +8,8 @@ Several questions are counted in one pass: every row, or person, has a code for 
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -50,6 +50,15 @@ class Tally:
     """Whether a person has more than one row."""
 
 
+@dataclass(frozen=True)
+class _Coding:
+    """How the values of a column become codes; those that are undeclared, and nulls, have the codes of strangers."""
+
+    column: str
+    declared: Declared
+    strangers: tuple[int, int]
+
+
 def saturated(sums: Floats) -> Counts:
     """Sums of counts or weights, or one more than the largest count where they are no longer exact.
 
@@ -83,11 +92,11 @@ def holds_numbers(table: nw.LazyFrame[Any], column: str) -> bool:
 
 def undeclared(table: nw.LazyFrame[Any], question: CountingQuestion, position: int, dtypes: Types, most: int) -> list[str]:
     """The first so many undeclared spellings of one of a question's columns: for the curator alone, and without how often they occur."""
-    name, declared = question.coded[position]
-    part = _parts(question, 0)[position]
+    part, coding = list(_every([question]).items())[position]
+    declared, name = coding.declared, coding.column
     rows = _selected(table, [question], dtypes, value=_comparable(nw.col(name), dtypes[name])).select("value", part)
-    written, codes = declared.written(dtypes[name], name), (declared.other, declared.missing)
-    found = _translated(rows, part, dtypes[name], declared, written, codes).filter(nw.col(part) == declared.other)
+    found = _translated(rows, part, dtypes, replace(coding, strangers=(declared.other, declared.missing)))
+    found = found.filter(nw.col(part) == declared.other)
     return [str(value) for value in found.select("value").unique().sort("value").head(most).collect().get_column("value").to_list()]
 
 
@@ -139,16 +148,39 @@ def _tally(codes: Counts, found: Mapping[str, NDArray[Any]]) -> Tally:
 def _records(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
     """Rows by code.
 
-    Where one question is asked, coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if
-    they are few.
+    Coding the distinct values rather than the rows costs next to nothing on top of the plain group-by, if they are few. Values that a
+    rule codes may be many, and are coded before; several questions have distinct values of their own in DuckDB alone.
     """
-    values, first = _selected(table, questions, dtypes), questions[0]
-    if len(questions) > 1 or len(first.grouping) > _FEW_GROUPS or any(declared.rule is not None for _, declared in first.coded):
+    values, codings, every = _selected(table, questions, dtypes), _codings(questions), _every(questions)
+    ruled = [part for part, coding in every.items() if coding.declared.rule is not None]
+    is_simple = len(questions) == 1 and not ruled
+    is_listed = values.implementation.is_duckdb() and len(every) <= _MOST_GROUPED and len({*map(frozenset, codings)}) == len(codings)
+    if not (is_simple or is_listed) or any(len(question.grouping) > _FEW_GROUPS for question in questions):
         return _by_code(_coded(values, questions, dtypes))
-    distinct = values.group_by(*_parts(first, 0)).agg(nw.len().alias("records"))
-    return _coded(distinct, questions, dtypes).select("records", code=nw.col("code0")).group_by("code").agg(nw.col("records").sum())
+    for part in ruled:
+        values = _translated(values, part, dtypes, every[part])
+    if len(questions) == 1:
+        distinct, code = values.group_by(*every).agg(nw.len().alias("records")), nw.col("code0")
+    else:
+        distinct, code = _by_sets(values, codings)
+    coded = _coded(distinct, questions, dtypes, done=ruled)
+    return coded.select("records", code=code).group_by("code").agg(nw.col("records").sum())
 
 
+def _by_sets(rows: nw.LazyFrame[Any], codings: Sequence[Mapping[str, _Coding]]) -> tuple[nw.LazyFrame[Any], nw.Expr]:
+    """Return how many "records" have the distinct values of each question, and what is the code in a row of them, once they are coded."""
+    every = list(dict.fromkeys(part for coded in codings for part in coded))
+    names, sets = ", ".join(every), ", ".join(f"({', '.join(coded)})" for coded in codings)
+    found = rows.to_native().aggregate(f"{names}, grouping({names}) AS others, count(*) AS records", f"GROUPING SETS ({sets})")
+    code = nw.lit(-1, nw.Int64)
+    for t, coded in enumerate(codings):
+        others = sum(1 << place for place, part in enumerate(reversed(every)) if part not in coded)  # as DuckDB numbers its sets
+        code = nw.when(nw.col("others") == others).then(nw.col(f"code{t}") * len(codings) + t).otherwise(code)
+    return nw.from_native(found).lazy(), code
+
+
+_MOST_GROUPED = 60
+"""Columns whose sets DuckDB tells apart by the bits of one number."""
 _FEW_GROUPS = 1024
 """Groups up to which the distinct values are listed first: of a million groups that list takes more memory than all else."""
 
@@ -236,18 +268,31 @@ def _amount(weight: nw.Expr, dtype: nw.dtypes.DType) -> tuple[nw.Expr, nw.Expr]:
 # --- values to codes --------------------------------------------------------------------------------------------------
 
 
-def _parts(question: CountingQuestion, t: int) -> list[str]:
-    """Names of our own for the columns that are coded for question t, so that no column of the table is in the way."""
-    return [f"part{t}_{i}" for i in range(len(question.coded))]
+def _codings(questions: Sequence[CountingQuestion]) -> list[dict[str, _Coding]]:
+    """Return, for each question, what is coded for it: the answers first, then its groups, by names of our own.
+
+    No column of the table is in the way of these names, and what is coded alike for two questions has one name.
+    """
+    names: dict[Any, str] = {}
+    found = []
+    for question in questions:
+        homes = [column.home for column in question.grouping.columns]
+        strangers = [(question.declared.other, question.declared.missing)]
+        strangers += [(-2 - 2 * i, -3 - 2 * i) if home is None else (home, home) for i, home in enumerate(homes)]
+        codings = [_Coding(*coded, codes) for coded, codes in zip(question.coded, strangers, strict=True)]
+        keys = [(coding.column, coding.declared.meaning, coding.strangers) for coding in codings]
+        found.append({names.setdefault(key, f"part{len(names)}"): coding for key, coding in zip(keys, codings, strict=True)})
+    return found
+
+
+def _every(questions: Sequence[CountingQuestion]) -> dict[str, _Coding]:
+    """All that is coded for some question, once."""
+    return {name: coding for codings in _codings(questions) for name, coding in codings.items()}
 
 
 def _selected(table: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types, **more: nw.Expr) -> nw.LazyFrame[Any]:
     """The columns that are coded, and more. In DuckDB text becomes its bytes, which no collation of a column or a session compares."""
-    named = [
-        (part, name, declared)
-        for t, question in enumerate(questions)
-        for part, (name, declared) in zip(_parts(question, t), question.coded, strict=True)
-    ]
+    named = [(part, coding.column, coding.declared) for part, coding in _every(questions).items()]
     values = {part: _spelt(_comparable(nw.col(name), dtypes[name]), dtypes[name], table, declared) for part, name, declared in named}
     rows = table.select(**values, **more)
     if not rows.implementation.is_duckdb():
@@ -307,17 +352,24 @@ def _is_missing(value: nw.Expr, dtype: nw.dtypes.DType) -> nw.Expr:
     return nw.when(value.is_null()).then(nw.lit(True)).otherwise(value.is_nan())
 
 
-def _coded(rows: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types) -> nw.LazyFrame[Any]:
+def _coded(rows: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtypes: Types, done: Collection[str] = ()) -> nw.LazyFrame[Any]:
     """The rows with columns "group0" and "code0" for the first question, and so on.
+
+    The parts that are `done` are codes already.
 
     Where a row has no group its code, below `_NAMELESS`, says in which column. Every row comes back once: if it equals several declared
     values in the engine's eyes, with the first of their codes.
     """
-    may_multiply = any(_may_multiply(rows, question, dtypes, t) for t, question in enumerate(questions))
+    codings = _codings(questions)
+    every = {part: coding for coded in codings for part, coding in coded.items()}
+    may_multiply = _may_multiply(rows, every, dtypes)
     if may_multiply:
         rows = _numbered(rows)
-    for t, question in enumerate(questions):
-        rows = _coded_for(rows, question, dtypes, t)
+    for part, coding in every.items():
+        rows = rows if part in done else _translated(rows, part, dtypes, coding)
+    for t, (question, coded) in enumerate(zip(questions, codings, strict=True)):
+        rows = _coded_for(rows, question, list(coded), t)
+    rows = rows.select(*(name for name in rows.collect_schema().names() if name not in every))
     if not may_multiply:
         return rows
     made = [*_numbers("group", questions), *_numbers("code", questions)]
@@ -325,13 +377,8 @@ def _coded(rows: nw.LazyFrame[Any], questions: Sequence[CountingQuestion], dtype
     return rows.group_by(*kept).agg(*(nw.col(name).min() for name in made))
 
 
-def _coded_for(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, t: int) -> nw.LazyFrame[Any]:
-    """The rows with the group and the code of one question in place of its parts."""
-    parts, columns = _parts(question, t), question.grouping.columns
-    strangers = [(question.declared.other, question.declared.missing)]
-    strangers += [(-2 - 2 * i, -3 - 2 * i) if column.home is None else (column.home, column.home) for i, column in enumerate(columns)]
-    for part, (name, declared), codes in zip(parts, question.coded, strangers, strict=True):
-        rows = _translated(rows, part, dtypes[name], declared, declared.written(dtypes[name], name), codes)
+def _coded_for(rows: nw.LazyFrame[Any], question: CountingQuestion, parts: Sequence[str], t: int) -> nw.LazyFrame[Any]:
+    """The rows with the group and the code of one question, which its parts make."""
     group = nw.lit(0).cast(nw.Int64)
     for part, stride in zip(parts[1:], question.grouping.strides, strict=False):
         group = group + nw.col(part) * stride
@@ -339,24 +386,18 @@ def _coded_for(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Type
     code = nw.col(f"group{t}") * (len(question.declared.labels) + 2) + nw.col(parts[0])
     for part in parts[1:]:
         code = nw.when(nw.col(part) < 0).then(nw.col(part)).otherwise(code)
-    kept = [name for name in rows.collect_schema().names() if name not in parts]
-    return rows.select(*kept, code.alias(f"code{t}"))
+    return rows.with_columns(**{f"code{t}": code})
 
 
-def _translated(
-    rows: nw.LazyFrame[Any],
-    part: str,
-    dtype: nw.dtypes.DType,
-    declared: Declared,
-    written: Mapping[Any, int],
-    strangers: tuple[int, int],
-) -> nw.LazyFrame[Any]:
-    """A column's values as codes, strangers being those of undeclared values and of nulls.
+def _translated(rows: nw.LazyFrame[Any], part: str, dtypes: Types, coding: _Coding) -> nw.LazyFrame[Any]:
+    """A column's values as codes.
 
     Among a few values the code is found by bisection, which every engine can do and does fastest. Many are looked up in a table: by a
     join in the engines to which an expression with all of them would be a program to be compiled.
     """
-    value, (other, missing), is_text = nw.col(part), strangers, kind_of(dtype) == "text"
+    dtype, declared, (other, missing) = dtypes[coding.column], coding.declared, coding.strangers
+    value, is_text = nw.col(part), kind_of(dtype) == "text"
+    written: dict[Any, int] = declared.written(dtype, coding.column)
     written = {text: missing if code == declared.missing else code for text, code in written.items()}
     unknown = nw.lit(other) if declared.rule is None else declared.rule.position(value, dtype, other)
     if is_text and declared.rule is None and rows.implementation.is_duckdb():
@@ -405,17 +446,18 @@ def _lookup(rows: nw.LazyFrame[Any], written: Mapping[Any, int]) -> nw.LazyFrame
     return found
 
 
-def _may_multiply(rows: nw.LazyFrame[Any], question: CountingQuestion, dtypes: Types, t: int) -> bool:
+def _may_multiply(rows: nw.LazyFrame[Any], codings: Mapping[str, _Coding], dtypes: Types) -> bool:
     """Return whether text is looked up by a join that may compare loosely, such as without regard to case, and so find several codes for a
     row.
     """
     engine = rows.implementation
     if not (engine.is_ibis() or engine.is_pyspark()):
         return False
+    types = {part: dtypes[coding.column] for part, coding in codings.items()}
     texts = [
         part
-        for part, (name, declared) in zip(_parts(question, t), question.coded, strict=True)
-        if kind_of(dtypes[name]) == "text" and len(declared.written(dtypes[name], name)) > _SPELLED_OUT_CATEGORIES
+        for part, coding in codings.items()
+        if kind_of(types[part]) == "text" and len(coding.declared.written(types[part], coding.column)) > _SPELLED_OUT_CATEGORIES
     ]
     return bool(texts) if engine.is_ibis() else not all(_compares_bytes(rows.to_native().schema[part].dataType) for part in texts)
 

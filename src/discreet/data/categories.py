@@ -45,6 +45,13 @@ class Declared:
         """The code of a null."""
         return len(self.labels) + 1
 
+    @cached_property
+    def meaning(self) -> Hashable:
+        """What two declarations have in common that give all values the same codes: of equal labels, 1 and True are written otherwise."""
+        values = [(label, code) for code, label in enumerate(self.labels)], self.aliases, self.corrections
+        typed = tuple(tuple((type(value), value, code) for value, code in pairs) for pairs in values)
+        return typed, self.spelling, None if self.rule is None else (type(self.rule), repr(vars(self.rule)))
+
     def index(self, choice: Hashable) -> int | None:
         """The index of the label that is written just like this, in the same type; None if there is none."""
         choice = _plain(choice)
