@@ -26,8 +26,8 @@ MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: apt-get install chromium"),
 ]
 """Of every module that opens a page."""
-MINUTE = 60_000
-"""In milliseconds."""
+PATIENCE = 300_000
+"""Milliseconds after which a page that waits has failed: long, since a loaded machine is slow."""
 WIDTHS = (390, 768, 1280)
 """Pixels of a phone, a tablet and a desk."""
 
@@ -75,7 +75,7 @@ def watched(page: Any, own: tuple[str, ...], secret: str | None = None) -> list[
 
 def until(page: Any, expression: str, given: Any = None) -> None:
     """Wait for something to be so; `wait_for_function` would need eval, which the page's policy forbids."""
-    for _ in range(MINUTE // 50):
+    for _ in range(PATIENCE // 50):
         if page.evaluate(expression, given):
             return
         page.wait_for_timeout(50)

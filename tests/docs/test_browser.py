@@ -104,7 +104,7 @@ def test_every_page_in_a_browser(tmp_path: Path) -> None:
 
 
 def assert_reference_of_public_names(reference: str) -> None:
-    anchors = set(re.findall(r'id="discreet\.(?:errors\.)?(\w+)"', reference))
+    anchors = set(re.findall(r'id="(?:module-)?discreet\.(?:errors\.)?(\w+)"', reference))
     assert set(discreet.__all__) <= anchors
     assert "Type<span" not in reference, "the first words of a property's docstring were taken for its type"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.browser_support import AXE, MINUTE, browser, watched
+from tests.browser_support import AXE, PATIENCE, browser, watched
 from tests.web.server import Server
 
 CLIPBOARD = ("clipboard-read", "clipboard-write")
@@ -16,7 +16,7 @@ def new_page(found: Any, server: Server, secret: str | None = None, **options: A
     context = found.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
     context.add_init_script(AXE)
     page = context.new_page()
-    page.set_default_timeout(MINUTE)
+    page.set_default_timeout(PATIENCE)
     return page, watched(page, (f"http://{server.host}/", f"blob:http://{server.host}/", "data:"), secret)
 
 

@@ -9,7 +9,6 @@ let token = "";
 let proof = null; // the token, as what answers to challenges are checked with
 let code = ""; // what a reload is opened with
 let before = ""; // the code before it, which the next one replaces: a page that is left while it asks for that one still has its code
-let checking = null;
 
 function headers() {
   return { "X-Discreet-Token": token, "X-Discreet-Tab": tab };
@@ -56,10 +55,10 @@ async function isGenuine() {
   return crypto.subtle.verify("HMAC", proof, given, new TextEncoder().encode(`${location.host} ${challenge}`));
 }
 
+// Every request has a challenge of its own: an answer to an earlier one says nothing about who listens now.
 async function isChecked() {
   if (!token) return false;
-  checking ??= isGenuine().catch(() => false).finally(() => { checking = null; });
-  if (await checking) return true;
+  if (await isGenuine().catch(() => false)) return token !== "";
   lock("This page is locked, and nothing more is sent from it: discreet explore has ended, or another program answers at its address. Start discreet explore again; what was released is listed there.");
   return false;
 }
