@@ -285,12 +285,17 @@ class Release(Generic[Drawn]):
     ) -> "Axes":
         """Draw each category's interval twice: noise-aware, and as reported, which takes the noisy counts at face value.
 
-        For a table, draw the interval of one category's share in every group: of the first category, unless another `category` is named.
-        Then `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in
-        Matplotlib. `plot_all` has a panel for every category.
+        Of a table, draw the interval of one category's share in every group. `plot_all` has a panel for every category.
 
-        `variable` names what was counted in the title, if the record does not, or otherwise. `prior` is the reader's own, as in
-        `noise_aware`.
+        Args:
+            ax: The axes to draw on; new ones if they are left out.
+            mass: How much probability the intervals hold.
+            variable: What was counted, for the title, if the record does not say it, or otherwise.
+            prior: The reader's own, as in `noise_aware`.
+            look: Of a table, the `category` (the first if it is left out) and `sort`: "mean" (the largest first), "group" (by their labels)
+                or "declared"; and `title`, `label` and `color` as in Matplotlib.
+
+        Returns the axes.
         """
         from discreet.plotting import plot_release, plot_table
 

@@ -183,7 +183,16 @@ class Study:
         return str(place)
 
     def check(self, source: Any = None, *, corrections: "str | PathLike[str] | None" = None) -> "DataCheck":
-        """Check the data before a release: what is not declared, what is missing, and what would be refused. The result is private."""
+        """Check the data before a release. The result is private: it is for the curator alone.
+
+        Args:
+            source: A table in place of the study's file.
+            corrections: The file of the curator's corrections, in place of the one that the study names.
+
+        Returns a `DataCheck`: undeclared spellings, what is missing, and what a release would refuse.
+
+        Raises SourceError where the data cannot be read at all, and InvalidInputError for corrections that the study does not allow.
+        """
         from discreet.requests.study_release import check
 
         return check(self, source, corrections)
@@ -205,7 +214,17 @@ class Study:
         """Draw all tables, charge them as one line of the ledger, and write a record for each into a new folder; all or nothing.
 
         The same study and folder are charged and drawn once: where a process ended in between, the same call ends what it began.
-        `source` is a table in place of the study's file.
+
+        Args:
+            ledger: The ledger that is charged, or where it is; None charges nothing.
+            folder: The new folder of the records.
+            source: A table in place of the study's file.
+            corrections: The file of the curator's corrections, in place of the one that the study names.
+
+        Returns the releases by the names of their tables.
+
+        Raises, before anything is drawn, SourceError where the data cannot be counted, BudgetError where the budget does not allow it, and
+        InvalidInputError where the folder or the study does not.
         """
         from discreet.requests.study_release import release
 
