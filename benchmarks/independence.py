@@ -9,7 +9,7 @@ import numpy as np
 
 import discreet as dc
 from benchmarks.timing import machine, table
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 
 SIZES, EPSILON, ABOVE, LEVEL = (20, 20), 1, 3, 0.05
 ALIKE, APART = ("0.1", "0.2", "0.3", "0.4", "0.5"), ("0.2", "0.7")
@@ -22,20 +22,20 @@ def rejected(shares: Floats, rng: np.random.Generator, tables: int) -> float:
     return float(np.mean([rejects(noisy(sizes, shares, 1, rng)[0], sizes, rng) for _ in range(tables)]))
 
 
-def noisy(sizes: Floats, shares: Floats, many: int, rng: np.random.Generator) -> Floats:
+def noisy(sizes: Counts, shares: Floats, many: int, rng: np.random.Generator) -> Floats:
     """Tables of two categories with noise: by table, group and category."""
     x = rng.binomial(sizes, shares, (many, len(sizes)))
     return np.stack([x, sizes - x], axis=2) + rng.laplace(0.0, 2.0 / EPSILON, (many, len(sizes), 2))
 
 
-def statistics(z: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+def statistics(z: Floats, sizes: Counts) -> tuple[Floats, Floats]:
     """Chi-square statistics of noisy tables, and the least expected count of each."""
     share = np.clip(0.5 * (1.0 + (z[..., 0] - z[..., 1]).sum(axis=1) / sizes.sum()), 1e-9, 1.0 - 1e-9)
     expected = sizes[:, None] * np.stack([share, 1.0 - share], axis=1)[:, None]
     return ((z - expected) ** 2 / expected).sum(axis=(1, 2)), expected.min(axis=(1, 2))
 
 
-def rejects(z: Floats, sizes: Floats, rng: np.random.Generator) -> bool:
+def rejects(z: Floats, sizes: Counts, rng: np.random.Generator) -> bool:
     (found,), (least,) = statistics(z[None], sizes)
     if least < LEAST_EXPECTED:
         return False
