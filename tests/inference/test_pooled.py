@@ -1,6 +1,6 @@
 """Pooled groups. Oracles: all counts listed, with a dense lattice of mean and strength; and a Gibbs sampler from the textbook."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import gammaln
 import discreet as dc
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.pooling.cells import PooledCells
+from discreet.inference.pooling.mixtures import log_evidences
 from tests.inference.tables.worlds import compositions
 from tests.support import lowered
 
@@ -146,6 +147,24 @@ def test_the_evidence_of_groups_with_one_prior_is_that_of_the_posterior_without_
         assert abs(float(other.at(np.ones((1, 3))).log_evidence.sum()) + cells.constant - table.log_evidence) > 1e-3
 
 
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_evidence_given_mean_and_strength_is_that_of_all_counts_to_ten_digits(world: Any) -> None:
+    raw, sizes, epsilon = world
+    alpha = np.array([[0.01, 0.003], [0.5, 3.0], [40.0, 2.0], [1e4, 3e4]])
+    table, other = (posterior(raw, sizes, each) for each in (epsilon, 1.1 * epsilon))
+    listed = replace(ListedGroups.of(raw, sizes, epsilon), a=alpha)
+    expected = sum(np.log(listed.evidence(i)) for i in range(len(raw)))
+
+    def found(of: Any) -> Floats:
+        parts = of.raw, of.cells.possible, of.mechanism.noise, None if sizes is None else np.array(sizes)
+        cells = PooledCells.of(*parts, None if sizes else of.size_prior)
+        return np.asarray(log_evidences(cells, alpha).sum(axis=1) + cells.constant)
+
+    # Without public sizes the windows of the oracle leave out counts of a likelihood below 1e-13.
+    assert np.abs(found(table) - expected).max() < (1e-10 if sizes else 1e-9)
+    assert np.abs(found(other) - expected).min() > 1e-3
+
+
 def gibbs(raw: Ints, sizes: Ints, epsilon: float, sweeps: int, rng: np.random.Generator) -> Floats:
     """Draws of the shares of the first of two categories: counts, shares, and mean and strength by Metropolis, turn by turn."""
     x, state, found = np.clip(raw[:, 0], 0, sizes), np.zeros(2), np.empty((sweeps, len(raw)))
@@ -265,6 +284,16 @@ def test_verbs_agree_with_each_other() -> None:
     assert abs(new.sample(20_000)[:, 0].mean() - new.mean()[0]) < 0.01
     assert group.contrast("c0", "c1").probability > 0.9
     assert pooled.sample(3).tolist() == pooled.sample(3).tolist()
+
+
+def test_intervals_that_no_float_below_1_ends_are_found_at_once() -> None:
+    """Under a strength so small that shares are 0 or 1, more than a tail of them is nearer to 1 than the last float."""
+    pooled: Any = posterior([(18, 2), (16, 4), (21, -1)], [20, 20, 20], 0.5).pooled()
+    figures = pooled.figures()
+    assert figures.high[:, 0].tolist() == [1.0] * 3
+    assert (figures.error[:, 0] == 0.5 * (1.0 - figures.level)).all()
+    assert pooled["g0"].marginal("c0").sf(1.0 - 2.0**-53) > 0.025  # by the law itself, component by component
+    assert (figures.low[:, 0] < figures.mean[:, 0]).all()
 
 
 def test_pooling_moves_shares_towards_each_other_and_a_strong_prior_more() -> None:

@@ -45,7 +45,7 @@ def bayes_factor_power(mechanism: Any, shares: Sequence[Sequence[Number]], *, ab
             f"shares must have {mechanism.k} shares of at least 0 that add up to 1 for each of {len(space.sizes)} groups"
         )
     least, law = float(np.log(float(check_moderate(above, "above")))), np.array(given, dtype=np.float64)
-    log_factor = _Factors(mechanism)
+    log_factor = _TableFactors(mechanism)
     if mechanism.k == 2 and np.prod([n + 1.0 for n in space.sizes]) <= limits.FACTOR_OUTCOMES:
         return ComputedFloat(sum(p for z, p in _listed(mechanism, space.sizes, law) if log_factor(z) > least), "exact sum")
     draws, rng = _DRAWN if mechanism.k == 2 else _DRAWN_OF_MANY, np.random.default_rng(0)
@@ -69,7 +69,7 @@ def _listed(mechanism: Any, sizes: Sequence[int], law: Floats) -> Iterator[tuple
         yield np.stack([first, np.array(sizes) - first], axis=1), float(np.prod([row[i] for row, i in zip(chances, z, strict=True)]))
 
 
-class _Factors:
+class _TableFactors:
     """Logarithms of Bayes factors of noisy tables; groups of one size may change places."""
 
     def __init__(self, mechanism: Any) -> None:

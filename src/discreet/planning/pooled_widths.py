@@ -30,7 +30,7 @@ POOLED_GROUPS = 20
 """The most groups of a simulated table: with more the common law is known better, and widths are a little smaller than planned."""
 _INTERVALS = 4
 """Groups of a table whose intervals are computed; all are alike."""
-_TABLES, _FEWEST = 40, 12
+_TABLES, _FEWEST_TABLES = 40, 12
 """Simulated tables, and the fewest where a search tries one value after the other."""
 _DEAR, _DEARER = 2, 5
 """How many times fewer tables there are with three or more categories, and where nothing is public."""
@@ -77,7 +77,7 @@ class PooledQuestion(WidthQuestion):
 
     def _many(self, effort: float) -> int:
         dear = (_DEAR if self.prior.k > 2 else 1) * (_DEARER if self.public == "nothing" else 1)
-        return max(_FEWEST, int(effort * _TABLES)) if dear == 1 else max(_FEWEST // 2, _TABLES // dear)
+        return max(_FEWEST_TABLES, int(effort * _TABLES)) if dear == 1 else max(_FEWEST_TABLES // 2, _TABLES // dear)
 
     @cached_property
     def _simulated(self) -> int:
