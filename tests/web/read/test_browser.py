@@ -223,6 +223,25 @@ def test_a_record_is_dropped_or_pasted(server: Server) -> None:
         assert page.locator("#read-answer .bar").count() == 3  # what was open stays
 
 
+def test_two_records_and_margins_are_compared_and_twelve_groups_fit_a_screen(server: Server, tmp_path: Path) -> None:
+    asked = dc.LatticeGeometric(dc.Beta(1, 1, categories=["yes", "no"]), [60] * 12, 1, by=regions().by)
+    (tmp_path / "first.json").write_text(asked.release(np.tile([40, 20], (12, 1))).to_json())
+    (tmp_path / "second.json").write_text(asked.release(np.tile([20, 40], (12, 1))).to_json())
+    with opened(server) as page:
+        for name in ("first", "second"):
+            chosen(page, tmp_path / f"{name}.json")
+        bottom = "document.querySelector('#read-answer .panel figure').getBoundingClientRect().bottom"
+        assert page.evaluate(bottom) <= 900, "twelve groups of two categories, with their axis"
+        assert page.locator("#read-answer .panel").count() == 1
+        page.locator("#read-against").select_option(label="first.json")
+        page.locator(".part-other button[type=submit]").click()
+        page.wait_for_selector("#read-other .finding:has-text('of first.json')")
+        page.locator("#read-first").select_option(label="All of north")
+        page.locator("#read-second").select_option(label="All of south")
+        page.wait_for_selector("#read-contrast .finding:has-text('all of south')")
+        settled(page)
+
+
 def test_a_record_that_is_dropped_before_the_screen_has_come_is_opened(server: Server) -> None:
     with browser() as found:
         page, wrong = new_page(found, server)
@@ -285,3 +304,11 @@ def test_it_fits_every_width_and_is_accessible(server: Server, tmp_path: Path, s
                     name,
                     width,
                 )
+        chosen(page, tmp_path / "regions.json")
+        page.locator("#read-about").select_option("records")  # those of a register
+        page.wait_for_selector("#read-answer th:has-text('noise alone') >> nth=0")
+        settled(page)
+        assert page.evaluate(SERIOUS) == []
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert not page.evaluate(SIDEWAYS), width

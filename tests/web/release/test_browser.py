@@ -133,7 +133,7 @@ def test_whoever_waits_sees_it_and_may_stop(server: Server, survey: Survey) -> N
         type_in(page, unkept(survey, epsilon="0.23"))
         page.route("**/release/look", lambda route: held.append(route))
         page.click("#release-form .act .primary")
-        page.wait_for_selector("#release-look >> text=/Counting the records… [1-9]+ s/")
+        page.wait_for_selector("#release-look >> text=/Counting 12,259 rows… [1-9]+ s/")
         page.click("text=Stop waiting")
         until(page, "document.getElementById('release-look').innerText === ''")
         assert page.is_enabled("#release-form .act .primary")
