@@ -177,6 +177,41 @@ def test_a_table_says_at_once_what_it_says_of_each_group(noise: Any, n: Any) -> 
         assert post["north"].mean() == pytest.approx(alone.mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [None, 16])
+@pytest.mark.parametrize("least", [1, 12])
+def test_a_mean_is_finite_where_no_possible_count_is_small(n: int | None, least: int) -> None:
+    """A ratio has the mean Σ p E[θ₁] E[1/θ₂] given the counts, unless the parameter of a denominator can be 1 or less."""
+    by_three, a = dc.noise.RandomRounding(to=3), (1.0, 0.5, 2.0)
+    world = World(by_three, rounded_by_chance(3), a, (6, 3 if least > 1 else 0, 9), n)
+    points, p, _ = world.enumerated()
+    one, two, other = (points + a).T
+    found = world.posterior().contrast("0", "1")
+    if (two <= 1.0).any():
+        assert found.ratio.mean() == np.inf
+        assert found.odds_ratio.mean() == np.inf
+    else:
+        odds = one * (two + other + one - 1.0) / ((two + other - 2.0) * (two - 1.0)) - one / (two + other - 1.0)
+        assert found.ratio.mean() == pytest.approx(float(p @ (one / (two - 1.0))), rel=1e-9)
+        assert found.odds_ratio.mean() == pytest.approx(float(p @ odds), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [None, [90, 90], 180])
+def test_groups_have_a_finite_ratio_where_no_possible_count_is_small(n: Any) -> None:
+    """Counts within 2 of the published ones alone are possible, so that no denominator is near 0."""
+    published, by = [[30, 60], [45, 45]], {"g": ["a", "b"]}
+    read = dc.observed(published, noise=dc.noise.RandomRounding(to=3), prior=dc.Beta(1, 1), n=n, by=by).noise_aware()
+    mean = read.contrast("a", "b", "success").ratio.mean()
+    assert mean == pytest.approx(0.68, abs=0.02)
+    if n == [90, 90]:
+        worlds = [World(None, rounded_by_chance(3), (1.0, 1.0), (one, other), 90, most=100) for one, other in published]
+        (x, p, _), (y, q, _) = (world.enumerated() for world in worlds)
+        assert mean == pytest.approx(float(p @ (x[:, 0] + 1.0)) / 92.0 * float(q @ (91.0 / y[:, 0])), rel=1e-9)
+        alone = [dc.observed(one, noise=dc.noise.RandomRounding(to=3), prior=dc.Beta(1, 1), n=90) for one in published]
+        assert dc.contrast(alone[0], alone[1], "success").ratio.mean() == pytest.approx(mean, rel=1e-12)
+    noisy = dc.observed(published, noise=dc.noise.Geometric(epsilon=1), prior=dc.Beta(1, 1), n=n, by=by).noise_aware()
+    assert noisy.contrast("a", "b", "success").ratio.mean() == np.inf
+
+
 def test_large_counts_are_read_by_the_last_row() -> None:
     post = dc.observed([100_000, 40_003], noise=dc.noise.Matrix(KEYS), prior=dc.Beta(1, 1)).noise_aware()
     x, p = post.count_probabilities("failure")

@@ -30,6 +30,11 @@ class CountLaw(Protocol):
         ...
 
     @property
+    def first(self) -> Counts:
+        """The least count of each part that what was observed of it leaves possible."""
+        ...
+
+    @property
     def work(self) -> int:
         """The count of numbers that the marginals of all parts are computed from."""
         ...

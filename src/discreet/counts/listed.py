@@ -26,17 +26,26 @@ class ListedCounts:
     """Upper bound on the probability that is left out."""
     log_evidence: float = nan
     """The logarithm of the sum of all weights, if it is known."""
+    least: Counts | None = None
+    """The least count of each category that what was observed of it leaves possible; 0 if nothing is said."""
 
     @classmethod
-    def of_logs(cls, points: Counts, log_weight: Floats, omitted: float = 0.0, *, log_constant: float = 0.0) -> "ListedCounts":
+    def of_logs(
+        cls, points: Counts, log_weight: Floats, omitted: float = 0.0, *, log_constant: float = 0.0, least: Counts | None = None
+    ) -> "ListedCounts":
         """The law with these logarithms of weights, all of which lack a constant."""
         whole = float(logsumexp(log_weight))
-        return cls(points, np.exp(log_weight - whole), omitted, whole + log_constant)
+        return cls(points, np.exp(log_weight - whole), omitted, whole + log_constant, least)
 
     @classmethod
     def known(cls, counts: Sequence[int]) -> "ListedCounts":
         """The law of counts that are known, such as those of no records."""
         return cls(np.array([counts], dtype=np.int64), np.ones(1))
+
+    @property
+    def first(self) -> Counts:
+        """The least count of each category that what was observed of it leaves possible."""
+        return np.zeros(self.points.shape[1], dtype=np.int64) if self.least is None else self.least
 
     @property
     def work(self) -> int:
@@ -69,17 +78,18 @@ class ListedCounts:
 
     def part(self, chosen: Sequence[int]) -> "ListedCounts":
         """The law of some of the counts."""
-        return self._seen_as(self.points[:, list(chosen)])
+        return self._seen_as(self.points[:, list(chosen)], self.first[list(chosen)])
 
     def merged(self, sets: Sequence[Sequence[int]]) -> "ListedCounts":
         """The law of sums of counts: each count must be in one of these sets, and a set becomes one count."""
-        return self._seen_as(np.stack([self.points[:, list(chosen)].sum(axis=1) for chosen in sets], axis=-1))
+        points, least = (np.stack([one[..., list(chosen)].sum(axis=-1) for chosen in sets], axis=-1) for one in (self.points, self.first))
+        return self._seen_as(points, least)
 
-    def _seen_as(self, points: Counts) -> "ListedCounts":
+    def _seen_as(self, points: Counts, least: Counts) -> "ListedCounts":
         """The law of a function of the counts, given by its value at every point."""
         rows, where = np.unique(points, axis=0, return_inverse=True)
         probability = np.asarray(np.bincount(where.ravel(), weights=self.probability), dtype=np.float64)
-        return ListedCounts(rows, probability, self.omitted, self.log_evidence)
+        return ListedCounts(rows, probability, self.omitted, self.log_evidence, least)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a)."""

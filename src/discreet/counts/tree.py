@@ -46,6 +46,13 @@ class TreeCounts(LawOfAnyTotal):
     """All parts that the law was computed from, for the constants that logarithms of weights lack."""
     log_constant: float = 0.0
     """The constant that the logarithms of the likelihoods lack."""
+    least: Counts | None = None
+    """The least count of each part that what was observed of it leaves possible; 0 if nothing is said."""
+
+    @property
+    def first(self) -> Counts:
+        """The least count of each part that what was observed of it leaves possible."""
+        return np.zeros(len(self.windows), dtype=np.int64) if self.least is None else self.least
 
     @property
     def total(self) -> int | None:
@@ -96,13 +103,15 @@ class TreeCounts(LawOfAnyTotal):
     def part(self, chosen: Sequence[int]) -> "TreeCounts":
         """The law of some of the counts, whatever the others are."""
         segments = joined([segment.part(chosen) for segment in self.segments])
-        return TreeCounts(segments, self.centres[:, list(chosen)], -np.inf, self.omitted, self.origin, self.log_constant)
+        least = self.first[list(chosen)]
+        return TreeCounts(segments, self.centres[:, list(chosen)], -np.inf, self.omitted, self.origin, self.log_constant, least)
 
     def merged(self, sets: Sequence[Sequence[int]]) -> "TreeCounts":
         """The law of sums of counts: each count must be in one of these sets, and a set becomes one count."""
         segments = [segment.merged(sets) for segment in self.segments]
         centres = np.stack([self.centres[:, list(chosen)].sum(axis=1) for chosen in sets], axis=-1)
-        return TreeCounts(segments, centres, -np.inf, self.omitted, self.origin, self.log_constant)
+        least = np.array([self.first[list(chosen)].sum() for chosen in sets])
+        return TreeCounts(segments, centres, -np.inf, self.omitted, self.origin, self.log_constant, least)
 
     def covariance(self, a: Floats) -> Floats:
         """The covariances of the probabilities under Dir(a), with 0 on the diagonal."""
@@ -191,7 +200,8 @@ def _held(parts: Parts, whole: Count, root: SizePrior, log_constant: float, tail
             f"the noise spreads the true counts of {k} categories over up to {max(cells, *widths):,} values: too many for the "
             "noise-aware posterior. Less noise (a larger epsilon) or fewer categories need fewer"
         )
-    return TreeCounts(_segments(reach), _centres(parts), reach.log_outside, root.omitted, reach.parts, log_constant)
+    least = np.array([count.first for count in parts.counts], dtype=np.int64)
+    return TreeCounts(_segments(reach), _centres(parts), reach.log_outside, root.omitted, reach.parts, log_constant, least)
 
 
 def totals_gone_through(totals: tuple[int, int], low: Counts, high: Counts) -> int:

@@ -36,6 +36,8 @@ class _CategoryPair:
     first: float
     second: float
     others: float
+    least: tuple[int, int] = (0, 0)
+    """The least counts of the second and of all others: the denominators vanish with their parameters and these."""
 
     @cached_property
     def of_split(self) -> list[BetaFamily]:
@@ -111,7 +113,11 @@ def pairs_of(counts: CountLaw, k: int, sides: tuple[list[int], list[int]]) -> li
 
 
 def category_contrast(
-    parts: Sequence[PairWeights], prior: tuple[float, float, float], names: tuple[Hashable, Hashable], omitted: float
+    parts: Sequence[PairWeights],
+    prior: tuple[float, float, float],
+    names: tuple[Hashable, Hashable],
+    omitted: float,
+    least: tuple[int, int] = (0, 0),
 ) -> Contrast:
     """Compare two categories of one distribution.
 
@@ -120,8 +126,9 @@ def category_contrast(
         prior: the prior parameters of the first, of the second and of all others together, 0 if there are none.
         names: of the two categories.
         omitted: an upper bound on the probability of counts that were left out.
+        least: the least possible counts of the second and of all others, which decide with the prior which means are infinite.
     """
-    pair = _CategoryPair([part for part in map(PairWeights.trimmed, parts) if len(part.totals)], *prior)
+    pair = _CategoryPair([part for part in map(PairWeights.trimmed, parts) if len(part.totals)], *prior, least)
     left_out = omitted + 8.0 * OUTER_COUNTS
     return _of_two(pair, names, left_out) if prior[2] == 0.0 else _of_many(pair, names, left_out)
 
@@ -135,15 +142,16 @@ def _of_two(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: floa
 
     law, error = resolved(build)
     low, high = (float(end) for end in law.second.edges[[0, -1]])
+    second = pair.second + pair.least[0]
     return Contrast(
         names,
         Quantity("difference", partial(_spread_below, law), (np.tanh(low / 2), np.tanh(high / 2)), partial(_spread_moments, law), False),
-        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, pair.second)),
+        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, second)),
         Quantity(
             "odds ratio",
             partial(_half_below, law),
             (2.0 * low, 2.0 * high),
-            partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * pair.second),
+            partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * second),
         ),
         1.0 - float(law.second_below(np.zeros(1))[0]),
         min(1.0, error + omitted),
@@ -175,7 +183,8 @@ def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: flo
     law, error = resolved(pair.law)
     low, high = (float(end) for end in law.second.edges[[0, -1]])
     most = float(expit(law.first.edges[-1]))
-    least = min(pair.second, 0.5 * (pair.second + pair.others))
+    second, others = pair.second + pair.least[0], pair.others + pair.least[1]
+    least = min(second, 0.5 * (second + others))
     return Contrast(
         names,
         Quantity(
@@ -185,7 +194,7 @@ def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: flo
             partial(_difference_moments, law),
             False,
         ),
-        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, pair.second)),
+        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, second)),
         Quantity(
             "odds ratio",
             partial(_either_side, _odds_curve, law),

@@ -58,8 +58,8 @@ def independent_contrast(
         first: the distribution of θ₁.
         second: the distribution of θ₂.
         names: what the two are called where the contrast is shown.
-        priors: the Beta parameters of either before its data, if there are counts that the mixtures leave out as too unlikely. They
-            decide which means are infinite; without them the components do.
+        priors: the Beta parameters of either with the least counts that are possible, if the mixtures leave out counts as too unlikely.
+            They decide which means are infinite; without them the components do.
     """
     sides = [mixture.families() for mixture in (first, second)]
     least = priors or (_least(sides[0]), _least(sides[1]))
@@ -81,6 +81,13 @@ class CoupledGroup:
     b: float
     chance: Floats | None = None
     """The probability of each size given everything, if it is known before the group is compared with others."""
+    least: tuple[int, int] = (0, 0)
+    """The least possible counts of the category and of the others, which decide with a and b which means are infinite."""
+
+    @property
+    def vanishing(self) -> Parameters:
+        """The least Beta parameters that any possible count gives."""
+        return self.a + self.least[0], self.b + self.least[1]
 
     @cached_property
     def few(self) -> "tuple[BetaFamily, list[TotalsStretch]]":
@@ -132,9 +139,7 @@ def coupled_contrast(
     joint = on_nodes(on_nodes(joint, rows).T, columns).T
     law, error = resolved(lambda finer: tied_law(mine.log_odds(finer), joint, other.log_odds(finer)))
     error += omitted + 2.0 * _UNLIKELY + sum(part.error for part in (*rows, *columns))
-    return _of_two_groups(
-        names, law, min(1.0, error), ((first.a, first.b), (second.a, second.b)), partial(_tied_moment, mine, joint, other)
-    )
+    return _of_two_groups(names, law, min(1.0, error), (first.vanishing, second.vanishing), partial(_tied_moment, mine, joint, other))
 
 
 def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list[TotalsStretch]]:
@@ -298,6 +303,12 @@ def _difference_moments(law: JointLaw) -> tuple[float, float]:
     away = theta[0] - means[0], theta[1] - means[1]
     variance = law.mean(first=away[0] ** 2) + law.mean(second=away[1] ** 2) - 2.0 * law.mean(away[0], away[1])
     return means[0] - means[1], float(np.sqrt(max(variance, 0.0)))
+
+
+def vanishing(prior: Parameters, first: Counts, chosen: Sequence[int]) -> Parameters:
+    """The least Beta parameters of the chosen categories' probability, given the least possible count of every category."""
+    inside = int(first[list(chosen)].sum())
+    return prior[0] + inside, prior[1] + int(first.sum()) - inside
 
 
 def _least(families: Sequence[BetaFamily]) -> Parameters:

@@ -65,6 +65,12 @@ class Outcome:
             return self.mechanism._log_likelihoods(self.raw, log_prior, progress)
         return noise.log_likelihoods(self.clamped(n), points)
 
+    @property
+    def first(self) -> Counts:
+        """The least count of each category that the outcome leaves possible; 0 where its noise depends on the data."""
+        noise, k = self.mechanism.noise, self.mechanism.k
+        return np.array([0] * k if noise is None else [count.first for count in noise.observed(self.clamped(self.n), k)])
+
     def log_constant(self, n: int) -> float:
         """Return the constant that the logarithm of the weight lacks."""
         noise = self.mechanism.noise
@@ -104,7 +110,8 @@ def counts_of_same_records(
     for one in outcomes:  # what is unlikely given some outcomes need not be so given all
         log_weight = log_weight + one.log_likelihood(points, n, log_weight if len(outcomes) == 1 else None, progress)
     omitted = limits.WINDOW_TAIL if np.isneginf(log_weight).any() else 0.0
-    return ListedCounts.of_logs(points, log_weight, omitted, log_constant=sum(one.log_constant(n) for one in outcomes))
+    least = np.max([one.first for one in outcomes], axis=0)
+    return ListedCounts.of_logs(points, log_weight, omitted, log_constant=sum(one.log_constant(n) for one in outcomes), least=least)
 
 
 def counts_of_outcomes(a: Floats, outcomes: Sequence[tuple[CellNoise, Sequence[int] | Counts]], sizes: SizePrior) -> TreeCounts:

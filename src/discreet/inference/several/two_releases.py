@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.contrasts import independent_contrast
+from discreet.inference.contrasts import independent_contrast, vanishing
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.quantities import Contrast, contrast_columns
 from discreet.inference.tables.table import TablePosterior
@@ -69,12 +69,13 @@ def _check_different(first: Readable, second: Readable) -> None:
 
 def _of_one_variable(first: NoiseAware, second: NoiseAware, category: Any) -> Contrast:
     laws = first.marginal(category), second.marginal(category)
-    priors = [
-        (float(a), float(one.prior.exact_total - a))
-        for one in (first, second)
-        for a in [sum(one.prior.exact[i] for i in one._chosen(category))]
-    ]
-    return independent_contrast(*laws, priors=(priors[0], priors[1]))
+    one, other = (
+        vanishing((float(a), float(given.prior.exact_total - a)), given.counts.first, chosen)
+        for given in (first, second)
+        for chosen in [given._chosen(category)]
+        for a in [sum(given.prior.exact[i] for i in chosen)]
+    )
+    return independent_contrast(*laws, priors=(one, other))
 
 
 def _by_group(first: TablePosterior, second: TablePosterior, category: Any) -> Iterator[tuple[int, Contrast]]:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import Block
 from discreet.counts.pairs import check_pairs
@@ -18,7 +18,7 @@ from discreet.counts.runs import Run, added, values_at
 from discreet.counts.total_nodes import joint_weights
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
-from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling
+from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling, vanishing
 from discreet.inference.quantities import Contrast, Quantity
 from discreet.inference.reading import any_of
 from discreet.inference.tables.other_groups import TiedSizes
@@ -39,6 +39,8 @@ class ComparedGroups:
     """The law of the probability of some categories, given a group and the categories by their labels."""
     concentrations: Callable[[int], tuple[Fraction, ...]]
     """The prior's parameters of the categories that can occur in a group, which is given by its position."""
+    first: Callable[[Hashable], Counts]
+    """The least possible counts of the categories that can occur in a group, which is given by its labels."""
     tie: Callable[[], TiedSizes] | None
     """The law of the sizes of all groups that may have records, where a public total ties them."""
 
@@ -119,7 +121,8 @@ def _side(compared: ComparedGroups, position: int, chosen: Sequence[int]) -> _Si
 
 def _independent(compared: ComparedGroups, first: _Side, second: _Side) -> Contrast:
     laws = [compared.probability(side.group, side.categories) for side in (first, second)]
-    return independent_contrast(*laws, names=(first.group, second.group), priors=((first.a, first.b), (second.a, second.b)))
+    one, other = (vanishing((side.a, side.b), compared.first(side.group), side.places) for side in (first, second))
+    return independent_contrast(*laws, names=(first.group, second.group), priors=(one, other))
 
 
 # --- groups that a public total ties together -------------------------------------------------------------------------
@@ -167,4 +170,5 @@ def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGro
     inside = chance[first : last + 1]
     start, end, more = kept(inside @ law.weights, _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
-    return CoupledGroup(Block(low + start, sizes, weights), side.a, side.b, inside / inside.sum()), beyond + more
+    block, least = Block(low + start, sizes, weights), int(counts.first[side.place])
+    return CoupledGroup(block, side.a, side.b, inside / inside.sum(), (least, int(counts.first.sum()) - least)), beyond + more

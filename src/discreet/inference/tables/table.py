@@ -297,7 +297,11 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
     def _compared(self) -> ComparedGroups:
         """The laws from which contrasts of groups are computed."""
         return ComparedGroups(
-            self.cells, lambda group, some: self[group].marginal(some), self._concentrations, self._tie if self.tied else None
+            self.cells,
+            lambda group, some: self[group].marginal(some),
+            self._concentrations,
+            lambda group: self[group].counts.first,
+            self._tie if self.tied else None,
         )
 
     def _comparable(self, chosen: Sequence[int]) -> list[int]:
