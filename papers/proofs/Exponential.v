@@ -89,7 +89,7 @@ Proof. intros m a b. pose proof (distance_triangle D m a b a). rewrite (distance
 (*| local_sensitivity_reached
 The local sensitivity of a metric score is reached at the candidate of $x$ itself. If $H(x, r) = D(p_x, r)$ with a metric $D$, and every $p_x$ is a candidate, then $\max_{y \sim x,\, r} |H(x, r) - H(y, r)| = \max_{y \sim x} D(p_x, p_y)$: one side is a maximum if the other is.
 papers: 000 section 7.1
-python: discreet.model.sensitivity.local_sensitivity
+python: discreet.local_sensitivity
 by hand: the closed form of the distance to a neighbour ([sensitivities](../research/sensitivity.md)); that it is a metric is `hellinger_metric`.
 test: test_local_sensitivity_world
 |*)

@@ -40,7 +40,7 @@ Qed.
 (*| smooth_steps
 The smooth sensitivity changes slowly. With $S(x) = \max_y 1 / (1/LS(y) + \gamma d(x, y))$, neighbours have $1/S(x) - 1/S(y) \le \gamma$.
 papers: 000 Theorem 4.1
-python: discreet.model.sensitivity.smooth_sensitivity
+python: discreet.smooth_sensitivity
 by hand: that a short walk finds the maximum ([sensitivities](../research/sensitivity.md)).
 test: test_smooth_world
 |*)

@@ -217,7 +217,7 @@ def definitions(statements: str) -> list[str]:
 
 def _row(theorem: Theorem) -> str:
     about, numbers = theorem.about, {name: str(number) for number, name in enumerate(AXIOMS, 1)}
-    code = ", ".join(f"`{name}`" for name in about["python"].split(", "))
+    code = ", ".join(f"`{'.'.join(name.split('.')[-2:])}`" for name in about["python"].split(", "))
     rests = ", ".join(sorted(numbers[axiom] for axiom in theorem.axioms)) or "none"
     return f"| [`{theorem.name}`](#{theorem.name}) | {code} | {about['papers']} | `{about['test']}` | {rests} |"
 
