@@ -139,7 +139,11 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
     names = paths if names[0] == names[1] else names
     key = None if group is None else group_key(group, "--group")
     with progress_bar() as tell:
-        compared = contrast_of_records(found, readers, names, category, key, of_records=asked.about == "records", tell=tell)
+
+        def read(one: "Release") -> Any:
+            return one.noise_aware(parse_reader_prior(asked.prior, one), progress=tell)
+
+        compared = contrast_of_records(found, read, names, category, key, of_records=asked.about == "records")
     if as_json:
         within = None if group is None else parse_list(group, "--group")
         print_json({**_fields(compared, category, asked.mass), "shares_of": asked.about, "group": within})

@@ -1,7 +1,7 @@
 """One category in two releases about different records, whose posteriors are independent."""
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
 from discreet.text import listed
@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast
     from discreet.inference.records import RecordContrast
-    from discreet.model.dirichlet import Dirichlet
-    from discreet.progress import Progress
     from discreet.record.release import Release
 
 ALIKE = "both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups"
@@ -22,15 +20,14 @@ TAKEN = "about different records; two releases about the same records are not co
 
 def contrast_of_records(
     found: "Sequence[Release]",
-    readers: "Sequence[Dirichlet | None]",
+    read: "Callable[[Release], Any]",
     names: tuple[str, str],
     category: Hashable,
     group: Hashable | None,
     *,
     of_records: bool,
-    tell: "Progress | None" = None,
 ) -> "Contrast | RecordContrast":
-    """How a category differs between two releases, in one group of both if they are tables.
+    """How a category differs between two releases, in one group of both if they are tables; `read` makes the posterior of each.
 
     Raises:
         InvalidInputError: One is a table and one is not, or the group or the category is not in both.
@@ -43,19 +40,18 @@ def contrast_of_records(
         raise InvalidInputError("one of these records is a table and one is of one variable: compare two tables, or two of one variable")
     if group is not None and are_tables == {False}:
         raise InvalidInputError("--group is for tables, and these records have no groups")
-    first, second = (_posterior(one, reader, group, tell) for one, reader in zip(found, readers, strict=True))
+    first, second = (_posterior(one, read, group) for one in found)
     if of_records:
         return of_different_records(first.records.marginal(category), second.records.marginal(category), names)
     priors = _parameters(first, category), _parameters(second, category)
     return independent_contrast(first.marginal(category), second.marginal(category), names=names, priors=priors)
 
 
-def _posterior(found: "Release", reader: "Dirichlet | None", group: Hashable | None, tell: "Progress | None") -> "NoiseAware":
+def _posterior(found: "Release", read: "Callable[[Release], Any]", group: Hashable | None) -> "NoiseAware":
     """The posterior of a release, or of one group of a table."""
     if found.by.columns and group is None:
         raise InvalidInputError(f"a record has groups by {listed(found.by.columns)}: name one of them with --group")
-    posterior = found.noise_aware(reader, progress=tell)
-    single: NoiseAware = posterior if group is None else posterior[group]
+    single: NoiseAware = read(found) if group is None else read(found)[group]
     return single
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
+    from discreet.record.release import Release
 
 _LISTED_PARAMETERS = 20
 """Parameters of a prior that are listed."""
@@ -220,10 +221,13 @@ def other(asked: ReadQuestion[ReadOther], opened: Opened, tell: "Progress") -> H
     question, second = asked.asked, opened.find(asked.asked.against)
     releases = asked.record.release, second.release
     group = None if question.inside is None else asked.groups.key(question.inside)
-    readers = [parse_reader_prior(question.prior, one) for one in releases]
+
+    def read(one: "Release") -> Any:
+        return one.noise_aware(parse_reader_prior(question.prior, one), progress=tell)
+
     check_pairs(releases, "discreet contrast ... --slow")
     names = asked.record.name, second.name
-    compared = contrast_of_records(releases, readers, names, question.shared, group, of_records=asked.how.of_records, tell=tell)
+    compared = contrast_of_records(releases, read, names, question.shared, group, of_records=asked.how.of_records)
     warned = [element("p", f"{ALIKE[:1].upper()}{ALIKE[1:]}.", class_="warn")] if drawn_alike(*releases) else []
     inside = "" if group is None else f" in {group_name(group)}"
     said = _more_common(compared, [f"“{cut(question.shared)}”{inside} of {cut(name)}" for name in names])
