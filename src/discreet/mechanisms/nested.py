@@ -17,7 +17,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.lattice import GeometricNoise, LatticeNoise, distance_atoms, law_of_any_total, law_of_known_total
 from discreet.mechanisms.laws import Law, LossAtoms
-from discreet.mechanisms.levels import MeasuredLevels, labelled, read_levels, written_levels
+from discreet.mechanisms.levels import Level, MeasuredLevels, labelled, read_levels, written_levels
 from discreet.mechanisms.reports import Report, project
 from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
 from discreet.model.datasets import check_outcomes
@@ -109,8 +109,13 @@ class Nested(Mechanism[tuple[int, ...]]):
         super().__attrs_post_init__()
 
     @cached_property
-    def _declared(self) -> Any:
+    def _declared(self) -> dict[str, Level]:
         return dict(read_levels(self.levels, self.prior))
+
+    @property
+    def level_nodes(self) -> dict[str, tuple[str, ...]]:
+        """The levels above the categories, from coarse to fine, with the labels of their nodes."""
+        return {name: tuple(label for label, _ in level) for name, level in self._declared.items()}
 
     def nodes(self, level: str) -> dict[str, list[Any]]:
         """The nodes of a level with their categories, as `merged` takes them."""

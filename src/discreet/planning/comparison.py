@@ -21,6 +21,7 @@ from discreet.model.datasets import Relation, Space
 from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
+from discreet.planning.level_widths import LevelWidth, level_widths
 from discreet.progress import Progress
 from discreet.record.guarantee import Guarantee
 from discreet.text import html_table, plain
@@ -95,6 +96,8 @@ class Comparison:
     """The expected width of the 95 % intervals without privacy."""
     public: Public = "total"
     """The part of the data that is public beside the categories: n, or nothing."""
+    levels: tuple[LevelWidth, ...] = ()
+    """The widths at every level of nested categories, from `Nested` and from `LatticeGeometric`, if levels were given."""
 
     @property
     def relation(self) -> Relation:
@@ -117,7 +120,7 @@ class Comparison:
             if row.no_width not in (None, row.reason):
                 found.setdefault(f"no width; {row.no_width}", []).append(row.mechanism)
         missing = () if self.public == "total" else (LEFT_OUT,)
-        return (*(f"{', '.join(names)}: {reason}" for reason, names in found.items()), *missing)
+        return (*(f"{', '.join(names)}: {reason}" for reason, names in found.items()), *missing, *map(_level_words, self.levels))
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of plain values."""
@@ -172,6 +175,12 @@ class Comparison:
             optimum=self.optimum,
             title=f"How far off the reported posterior is: n = {self.n:,}{known}, ε = {float(self.epsilon):g}",
         )
+
+
+def _level_words(row: LevelWidth) -> str:
+    """Return whether noise at every level helps one of them."""
+    verdict = {True: "narrower with levels", False: "wider with levels", None: "no difference that the simulation tells"}[row.helps]
+    return f"{row.level} ({row.nodes}): {points(row.nested)} points by Nested, {points(row.flat)} by LatticeGeometric: {verdict}"
 
 
 def _plain(row: ComparisonRow) -> dict[str, Any]:
@@ -247,6 +256,7 @@ def compare(
     distance: Distance = hellinger,
     errors: bool = True,
     progress: Progress | None = None,
+    levels: Any = None,
 ) -> Comparison:
     """Compare all mechanisms by the expected width of readers' 95 % intervals, which ranks them, and by the papers' errors.
 
@@ -254,6 +264,7 @@ def compare(
         prior, n, epsilon: public numbers; with `public="nothing"` n is a guess, and mechanisms that need a public n are left out.
         delta: that of `HellingerSmoothDelta`.
         errors: False leaves widths, guarantees and losses alone, which are found sooner.
+        levels: Levels of nested categories, as `Nested` takes them; the comparison then says at which of them noise of its own helps.
 
     Returns rows with the mean error of the reported posterior over the prior predictive and at the worst dataset, its 95 % quantile, and
     the ratio to the optimum where its linear program can be solved. What is not computed is None, and `reasons` says why.
@@ -274,7 +285,8 @@ def compare(
             rows.append(ComparisonRow(name, reason=str(error), no_width=str(error)))
     tell(steps, steps, "done")
     rows.sort(key=lambda row: tuple(float("inf") if value is None else float(value) for value in (row.width, row.error)))
-    return Comparison(prior, records, level, tuple(rows), optimum, plain_width(believed), known)
+    nested = () if levels is None else level_widths(prior, believed, given, level, levels)
+    return Comparison(prior, records, level, tuple(rows), optimum, plain_width(believed), known, nested)
 
 
 def _least_error(prior: Prior, n: int, epsilon: Fraction, distance: Distance) -> float | None:
