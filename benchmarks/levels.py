@@ -73,8 +73,7 @@ def _compared(rng: np.random.Generator) -> str:
         cut = np.maximum(fitted[0], 0.0)
         for j, (true, _) in enumerate(levels):
             sets = np.arange(k).reshape(len(true), -1).tolist()
-            laws = [law.size] if len(true) == 1 else [(law.merged(sets) if j else law).marginal(i) for i in range(len(true))]
-            runs = [(one.low, one.probability if len(true) == 1 else one.value) for one in laws]  # type: ignore[union-attr]
+            runs = _runs(law, sets)
             ends = np.array([_interval(*run) for run in runs])
             means = np.array([low + float(value @ np.arange(len(value))) for low, value in runs])
             half, repaired = 1.96 * spread[j] ** 0.5, cut.reshape(len(true), -1).sum(axis=1)
@@ -90,6 +89,14 @@ def _compared(rng: np.random.Generator) -> str:
         for i in range(3)
     ]
     return table(("level", "by", "root mean square error", "width of 95 %", "holds the true count"), rows)
+
+
+def _runs(law: LevelCounts, sets: list[list[int]]) -> list[tuple[int, Floats]]:
+    """The law of each of these sums of leaves: its first value, and probabilities."""
+    if len(sets) == 1:
+        return [(law.size.low, law.size.probability)]
+    merged = law if len(sets[0]) == 1 else law.merged(sets)
+    return [(run.low, run.value) for run in map(merged.marginal, range(len(sets)))]
 
 
 def _interval(low: int, law: Floats) -> tuple[int, int]:

@@ -9,7 +9,8 @@ import numpy as np
 from discreet.arrays import Counts
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.true_counts import Outcome, check_posterior, counts_of_same_records
-from discreet.mechanisms import LatticeGeometric, Mechanism
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.mechanisms.nested import Nested
 from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import size_prior_of
@@ -55,7 +56,8 @@ def level_widths(prior: Prior, believed: Believed, n: int | None, epsilon: Fract
         InvalidInputError: The levels are none.
         TooLargeError: A posterior is out of reach.
     """
-    nested, flat = Nested(prior, n, epsilon, levels=levels), LatticeGeometric(prior, n, epsilon)
+    nested: Nested = Nested(prior, n, epsilon, levels=levels)
+    flat: Mechanism[tuple[int, ...]] = LatticeGeometric(prior, n, epsilon)
     for made in (nested, flat):
         check_posterior(made)
     rng, draws = np.random.default_rng(0), _DATASETS_OF_ANY_SIZE if n is None else _DATASETS
@@ -67,10 +69,10 @@ def level_widths(prior: Prior, believed: Believed, n: int | None, epsilon: Fract
             found[kind, row] = [*(_width(post.merged(nested.nodes(name))) for name in names), _width(post)]
     difference = (found[0] - found[1]).std(axis=0, ddof=1) / draws**0.5
     sizes = [*(len(nested.level_nodes[name]) for name in names), prior.k]
-    means = found.mean(axis=1).T.tolist()
+    means = found.mean(axis=1)
     return tuple(
-        LevelWidth(name, size, *mean, error)
-        for name, size, mean, error in zip([*names, CATEGORIES], sizes, means, difference.tolist(), strict=True)
+        LevelWidth(name, size, float(means[0, j]), float(means[1, j]), float(difference[j]))
+        for j, (name, size) in enumerate(zip([*names, CATEGORIES], sizes, strict=True))
     )
 
 
