@@ -123,6 +123,24 @@ def test_probabilities_of_all_answers_add_up_to_one() -> None:
     assert math.fsum(np.exp(logs)) == pytest.approx(1.0, abs=1e-12)
 
 
+def coverage(epsilon: float, read: float) -> float:
+    """How often the 90 % interval of the first share holds it, over the prior, the sampling and all answers of five people."""
+    n, held = 5, 0.0
+    x = np.arange(n + 1)
+    laws = [law_of_answers((int(i), n - int(i)), epsilon) for i in x]
+    for y in range(n + 1):
+        weight = np.array([law.get((y, n - y), 0.0) for law in laws]) / (n + 1.0)
+        found = dc.observed([y, n - y], noise=dc.noise.RandomizedResponse(epsilon=read), prior=dc.Dirichlet([1, 1])).noise_aware()
+        low, high = found.interval(0.9)[0]
+        held += float(weight @ (betainc(1.0 + x, 1.0 + n - x, high) - betainc(1.0 + x, 1.0 + n - x, low)))
+    return held
+
+
+def test_intervals_hold_as_often_as_they_say() -> None:
+    assert coverage(1.0, 1.0) == pytest.approx(0.9, abs=1e-9)
+    assert abs(coverage(1.0, 3.0) - 0.9) > 0.02
+
+
 @pytest.mark.parametrize("epsilon", ["1e-15", "0.001", 30, 1000, "1e15"])
 def test_answers_that_say_nothing_or_all(epsilon: Any) -> None:
     found = dc.observed([3, 20, 7], noise=dc.noise.RandomizedResponse(epsilon=epsilon), prior=PRIOR).noise_aware()
