@@ -91,6 +91,23 @@ def test_the_record_goes_on_to_other_commands(tmp_path: Path) -> None:
     assert dc.read(page) == dc.read(theirs)
 
 
+def test_a_count_that_was_not_published_is_shown_as_none(tmp_path: Path) -> None:
+    (tmp_path / "counts.csv").write_text(LONG)
+    shown = invoke("observe", tmp_path / "counts.csv", *STEPPED, "--sizes", "size", "--output", tmp_path / "theirs.json").output
+    cells = [[part.strip() for part in line.split("│")] for line in shown.splitlines()]
+    assert {(row[1], row[2]): row[3] for row in cells if len(row) > 5} == {
+        ("north", "never"): "120",
+        ("north", "former"): "–",
+        ("north", "current"): "10",
+        ("south", "never"): "95",
+        ("south", "former"): "40",
+        ("south", "current"): "–",
+    }
+    page = tmp_path / "theirs.html"
+    assert invoke("report", tmp_path / "theirs.json", "--output", page).exit_code == 0
+    assert page.read_text().count("<td>–</td>") == 2
+
+
 def test_a_table_goes_to_parquet(tmp_path: Path) -> None:
     output, options = tmp_path / "theirs.parquet", ("--noise", "gaussian:4", "--by", "region", "--categories", ",".join(CATEGORIES))
     done = invoke("observe", _written(tmp_path, WIDE), *options, "--output", output)

@@ -164,11 +164,37 @@ def figures_of(found: "Release", how: HowRead, read: "Callable[[], Any] | None" 
         return CellFigures(reason=error.in_shell)
 
 
+NOT_PUBLISHED = "–"
+"""Stands for a count that was not published."""
+
+
 def counts_of(found: "Release") -> Any:
     """The reported counts as an array by group and category; those of one variable may be beyond 64 bits."""
     import numpy as np
 
     return found.counts if found.by.columns else np.array([found.counts], dtype=object)
+
+
+def unpublished(found: "Release") -> Any:
+    """A mask by group and category of the counts that others did not publish; None where there are none."""
+    import numpy as np
+
+    from discreet.mechanisms.published import SUPPRESSED
+
+    if found.mechanism._publisher is None:
+        return None
+    hidden = np.reshape(np.asarray(found.raw), (len(found.cells.groups), -1)) == SUPPRESSED
+    return hidden if hidden.any() else None
+
+
+def shown_counts(found: "Release") -> Any:
+    """The reported counts, and a dash in place of one that was not published."""
+    counts, hidden = counts_of(found), unpublished(found)
+    if hidden is None:
+        return counts
+    counts = counts.astype(object)
+    counts[hidden] = NOT_PUBLISHED
+    return counts
 
 
 def group_sizes(found: "Release", how: HowRead) -> list[tuple[float, int, int]]:

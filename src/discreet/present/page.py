@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet import __version__, limits
 from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
+from discreet.present.figures import NOT_PUBLISHED
 from discreet.present.how_read import whose
 from discreet.present.html import Html, element, escaped, isolated, joined, table, table_row
 from discreet.present.page_figure import can_be_crossed, crossed, figure, percentages_of, together
@@ -187,7 +188,9 @@ def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
     alone = [f"{mass}, noise alone"] if any(row.alone for row in panel.rows) else []
     heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval", *alone)
     rows = [
-        table_row(isolated(row.label), f"{row.count:,}", share, *map(_interval, (interval, *row.alone)))
+        table_row(
+            isolated(row.label), NOT_PUBLISHED if row.count is None else f"{row.count:,}", share, *map(_interval, (interval, *row.alone))
+        )
         for row, (share, interval) in zip(panel.rows, percentages_of(panel), strict=True)
     ]
     if panel.left_out:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet import limits
 from discreet.model.dirichlet import Beta
-from discreet.present.figures import CellFigures, counts_of, figures_of, group_sizes
+from discreet.present.figures import CellFigures, counts_of, figures_of, group_sizes, unpublished
 from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals
 from discreet.text import percent_decimals, plain
 
@@ -27,7 +27,8 @@ class ShareRow:
     """A share, and the reported count it belongs to."""
 
     label: str
-    count: int
+    count: int | None
+    """None if it was not published."""
     mean: float
     low: float
     high: float
@@ -106,7 +107,7 @@ def shares_of(
     prior = np.tile(found.prior.concentration, (len(cells.groups), 1))
     for own_group, own in getattr(found.mechanism, "priors", ()):
         prior[cells.groups.index(own_group)] = own.concentration
-    numbers = _Numbers(counts_of(found), figures.arrays, prior, cells.possible, how.mass, noise)
+    numbers = _Numbers(counts_of(found), figures.arrays, prior, cells.possible, how.mass, noise, unpublished(found))
     known = partial(
         Shares, how=how, reason=figures.reason, none=figures.none, caution=figures.caution(cells, noise), noise_reason=noise.reason
     )
@@ -162,6 +163,12 @@ class _Numbers:
     possible: "Mask"
     mass: float
     noise: NoiseIntervals
+    hidden: "Mask | None" = None
+    """The counts that were not published."""
+
+    def count(self, place: tuple[int, int]) -> int | None:
+        """The reported count; None if it was not published."""
+        return None if self.hidden is not None and self.hidden[place] else int(self.counts[place])
 
     def mean(self, place: tuple[int, int]) -> float:
         """The mean of one share."""
@@ -202,7 +209,7 @@ def _panel(heading: str | None, labels: Sequence[str], places: list[tuple[int, i
     if len(places) > most:
         shown = [*ranked[: most // 2], *ranked[len(ranked) - most // 2 :]]
     rows = (
-        ShareRow(labels[place[1] if heading is None else place[0]], int(numbers.counts[place]), means[place], *numbers.ends(place), alone)
+        ShareRow(labels[place[1] if heading is None else place[0]], numbers.count(place), means[place], *numbers.ends(place), alone)
         for place, alone in zip(shown, numbers.noise.words(shown, "\u00a0"), strict=True)
     )
     return Panel(heading, tuple(rows), len(places) - len(shown))

@@ -7,11 +7,11 @@ from discreet.present.about import about_fields, about_lines
 from discreet.present.figures import (
     CellFigures,
     cell_fields,
-    counts_of,
     figures_of,
     group_field,
     group_sizes,
     laid_out,
+    shown_counts,
     sizes_laid_out,
 )
 from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals, whose_lines
@@ -39,7 +39,7 @@ def print_record(
     not only what a record says. With `err` all of it is printed on standard error.
     """
     noise, figures = NoiseIntervals.of(found, how), figures_of(found, how)
-    print_table(laid_out(found.cells, counts_of(found), figures, noise, how), err=err)
+    print_table(laid_out(found.cells, shown_counts(found), figures, noise, how), err=err)
     if found.by.columns:
         _print_sizes(found, how, err=err)
     lines = [*about_lines(found, hint), *whose_lines(found, how, figures.none, noise), *prior_lines(how.reader)]
