@@ -31,8 +31,10 @@ def observed(
 
     Args:
         counts: The published counts in the order of the prior's categories; of a table a row for each group. None where one is suppressed.
-        noise: The noise that was added to every count: `dc.noise.Geometric`, `dc.noise.DiscreteGaussian` or `dc.noise.Laplace`. With
-            `dc.noise.RandomizedResponse` the counts are those of randomized answers, and their sum is the public n.
+        noise: The noise that was added to every count: `dc.noise.Geometric`, `dc.noise.DiscreteGaussian`, `dc.noise.Laplace` or
+            `dc.noise.Gaussian`, or what `dc.noise.of` reads off another library; or the change that was made to it, `dc.noise.Matrix` or
+            `dc.noise.RandomRounding`. With `dc.noise.RandomizedResponse` the counts are those of randomized answers, and their sum is
+            the public n.
         steps: What was done to the noisy counts, in its order: `dc.noise.clamped`, `dc.noise.rounded`, `dc.noise.suppressed`.
         prior: What is believed about the categories before; it names them.
         source: Who published the counts, and whose promise it is, in words that the record shows.
