@@ -9,7 +9,7 @@ from scipy.special import betainc
 from scipy.stats import chisquare
 
 import discreet as dc
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.datasets import simplex_points
@@ -198,6 +198,10 @@ def test_what_is_not_computed_of_several_levels_says_so() -> None:
         release.log_likelihood([0.25] * 4)
     with pytest.raises(RefusedError, match="several levels"):
         dc.Remapped(release.mechanism)
+    with pytest.raises(RefusedError, match="several levels"):
+        dc.combine([release, nested(9, 1).release([5, 0, 3, 1], steady=False)], same_data=False)
+    with pytest.raises(TooLargeError, match="level by level"):
+        dc.expected_width(release.mechanism)
     with pytest.raises(InvalidInputError, match="no such level"):
         nested(9, 1).nodes("code")
     assert release.noise_interval().shape == (4, 2)
@@ -208,3 +212,18 @@ def test_a_private_total_may_be_a_level() -> None:
     release = mechanism.release([5, 0, 3, 1], source=SeededBits(1), steady=False)
     assert len(release.raw) == 7
     assert release.noise_aware().size.interval(0.9)[0] >= 0
+
+
+@pytest.mark.parametrize("n", [9, None])
+def test_contrasts_are_those_of_draws(n: int | None) -> None:
+    """Categories of one chapter and of two, and two releases: 20,000 draws, to five standard errors; the seeds are fixed."""
+    release = nested(n, 3).release([5, 0, 3, 1], source=SeededBits(1), steady=False)
+    post = release.noise_aware()
+    shares = post.sample(20_000, 1)
+    for first, second in ((0, 1), (0, 3)):
+        share = float((shares[:, first] > shares[:, second]).mean())
+        assert post.contrast(CODES[first], CODES[second]).probability == pytest.approx(share, abs=5 * 0.5 / 20_000**0.5)
+    other = nested(n, 3).release([1, 2, 5, 1], source=SeededBits(2), steady=False)
+    again = other.noise_aware().sample(20_000, 2)
+    expected = float((shares[:, 0] > again[:, 0]).mean())
+    assert dc.contrast(release, other, "A1").probability == pytest.approx(expected, abs=5 * 0.5 / 20_000**0.5)

@@ -67,6 +67,8 @@ class Node:
     scale: float = 0.0
     """The logarithm of what the law was divided by."""
     centre: float = 0.0
+    least: int = 0
+    """The least value that what was observed of the leaves leaves possible."""
     mass: float = 1.0
     lost: float = 0.0
     """The mass of what is held, and a bound on that of what is not, with the weight e^(rate |u - centre|)."""
@@ -101,7 +103,7 @@ class _Held:
         left, right = self.total(nodes[:half], rate), self.total(nodes[half:], rate)
         lost = left.mass * right.lost + left.lost * right.mass + left.lost * right.lost
         both = Node(added(left.run, right.run), left.leaves + right.leaves, (left, right), None, left.scale + right.scale)
-        return self._trimmed(replace(both, centre=left.centre + right.centre, lost=lost), rate)
+        return self._trimmed(replace(both, centre=left.centre + right.centre, least=left.least + right.least, lost=lost), rate)
 
     def _trimmed(self, node: Node, rate: float) -> Node:
         """Without ends that weigh next to nothing, and divided by what is left."""
@@ -162,7 +164,7 @@ class _Held:
         value = logs(x)
         top = float(value.max())
         ends = (0.0 if end == last else np.exp(above - top)) + (0.0 if start == first else np.exp(below - top))
-        node = Node(Run(int(start), np.exp(value - top)), (part,), scale=top, centre=centre, lost=float(ends))
+        node = Node(Run(int(start), np.exp(value - top)), (part,), scale=top, centre=centre, least=count.first, lost=float(ends))
         return self._trimmed(node, rate)
 
 
@@ -327,6 +329,11 @@ class LevelCounts:
     @cached_property
     def _marginals(self) -> dict[int, Run]:
         return {leaf.leaves[0]: _law_of(leaf, rows[0]) for leaf, rows in _down(self.root, self._target[None])}
+
+    @property
+    def first(self) -> Counts:
+        """The least count of each part that what was observed of it leaves possible."""
+        return np.array([leaf.least for leaf in sorted(_leaves(self.root), key=lambda leaf: leaf.leaves)], dtype=np.int64)
 
     @property
     def work(self) -> int:

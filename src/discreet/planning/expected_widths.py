@@ -193,6 +193,8 @@ def width_of(
     With `coarse` the Betas of two categories are taken by the approximations that simulations take, which are twice as fast or more and
     right to a part in ten thousand.
     """
+    if mechanism._levels is not None:
+        raise TooLargeError(f"the widths of {mechanism.title} are compared level by level: compare(..., levels=) simulates them")
     noise = mechanism.noise if mechanism.n is not None else noise_of_any_total(mechanism)
     if noise is None:
         return _listed_width(mechanism, believed, worst=worst)

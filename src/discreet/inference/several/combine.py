@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 
 from discreet.arrays import Counts
-from discreet.errors import CopyWarning, InvalidInputError, TooLargeError
+from discreet.errors import CopyWarning, InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import agreed_prior
 from discreet.inference.seeds import generator, seed_of, seed_of_outcome
@@ -124,6 +124,8 @@ class _Reader:
         if self.same_data:
             n = _one_total(ordered)
             return NoiseAware(prior, n, counts_of_same_records(prior, n, ordered, self.size_prior, self.progress))
+        if any(one.mechanism._levels is not None for one in ordered):
+            raise RefusedError("records of several levels are combined about the same data alone: same_data=True")
         held = [one for one in ordered if one.n != 0] or ordered[:1]
         if len(held) == 1:
             return NoiseAware(prior, held[0].n, counts_of_same_records(prior, held[0].n, held, self.size_prior, self.progress))
