@@ -107,6 +107,7 @@ REPLACED = {
     # Counted, or told not to happen: which way a computation takes is not seen in what it gives.
     "data/test_spelling": {"discreet.data.count.holds_numbers"},
     "inference/tables/test_sums": {"sums.spectra"},
+    "inference/test_group_summaries": {"ReleasedTable.figures"},
     "mechanisms/test_hellinger_likelihoods": {"product_sums.cost"},  # so that a series is taken where a list would be as fast
     "mechanisms/test_steady": {"steady.monotonic", "steady.sleep"},  # the clock
     "sampling/test_many_categories": {

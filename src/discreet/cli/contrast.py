@@ -15,7 +15,7 @@ from discreet.present.terminal import Lines, interval_heading, notice, print_jso
 from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
 from discreet.requests.record_files import check_different, read_record
 from discreet.requests.records import ContrastRequest
-from discreet.requests.two_records import ALIKE, TAKEN, contrast_of_records
+from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast, Quantity
@@ -131,7 +131,7 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
     check_different(paths, "a release does not differ from itself")
     found = [read_record(path) for path in paths]
     if drawn_alike(*found):
-        notice(ALIKE)
+        notice(PERHAPS_ONE)
     readers = [parse_reader_prior(asked.prior, one) for one in found]
     if not asked.slow:
         check_pairs(found, "discreet contrast ... --slow")

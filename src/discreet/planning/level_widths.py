@@ -19,7 +19,7 @@ from discreet.text import MASS
 
 CATEGORIES = "categories"
 """The name of the last level, which is that of the categories themselves."""
-_DATASETS, _DATASETS_OF_ANY_SIZE = 24, 8
+_SIMULATED_OF_ONE_SIZE, _SIMULATED_OF_ANY_SIZE = 24, 8
 """Datasets that are simulated for both mechanisms alike: fewer where n is private, which takes longer to read."""
 
 
@@ -60,7 +60,7 @@ def level_widths(prior: Prior, believed: Believed, n: int | None, epsilon: Fract
     flat: Mechanism[tuple[int, ...]] = LatticeGeometric(prior, n, epsilon)
     for made in (nested, flat):
         check_posterior(made)
-    rng, draws = np.random.default_rng(0), _DATASETS_OF_ANY_SIZE if n is None else _DATASETS
+    rng, draws = np.random.default_rng(0), _SIMULATED_OF_ANY_SIZE if n is None else _SIMULATED_OF_ONE_SIZE
     names = [name for name, nodes in nested.level_nodes.items() if len(nodes) > 1]
     found = np.zeros((2, draws, len(names) + 1))
     for row, counts in enumerate(believed.law.predictive(believed.n).sample(draws, rng)):

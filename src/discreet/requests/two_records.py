@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.inference.records import RecordContrast
     from discreet.record.release import Release
 
-ALIKE = "both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups"
+PERHAPS_ONE = "both records have the same mechanism and the same outcome; if they are copies of one draw, they are not two groups"
 """The warning about two records that may be one."""
 TAKEN = "about different records; two releases about the same records are not compared like this"
 """The assumption about two records that are compared."""

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from discreet.web.forms import typed
 
-_FORMS = 128
+_MOST_FORMS = 128
 """Forms, of all tabs, of which is kept what was typed."""
 
 
@@ -23,7 +23,7 @@ class Drafts:
         """Keep what stands in a form of a tab, or in one that has a key."""
         self._fields[owner, form] = fields
         self._fields.move_to_end((owner, form))
-        while len(self._fields) > _FORMS:
+        while len(self._fields) > _MOST_FORMS:
             self._fields.popitem(last=False)
 
     def of(self, request: Request, form: str, key: str = "") -> dict[str, str]:

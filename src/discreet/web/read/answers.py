@@ -22,7 +22,7 @@ from discreet.requests.margins import OWN, Margins
 from discreet.requests.parsing import parse_reader_prior
 from discreet.requests.reading import ReadContrast, ReadOther, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
 from discreet.requests.records import ContrastRequest, ReportRequest
-from discreet.requests.two_records import ALIKE, TAKEN, contrast_of_records
+from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.code_to_copy import command_line, note, request_command, same
@@ -228,7 +228,7 @@ def other(asked: ReadQuestion[ReadOther], opened: Opened, tell: "Progress") -> H
     check_pairs(releases, "discreet contrast ... --slow")
     names = asked.record.name, second.name
     compared = contrast_of_records(releases, read, names, question.shared, group, of_records=asked.how.of_records)
-    warned = [element("p", f"{ALIKE[:1].upper()}{ALIKE[1:]}.", class_="warn")] if drawn_alike(*releases) else []
+    warned = [element("p", f"{PERHAPS_ONE[:1].upper()}{PERHAPS_ONE[1:]}.", class_="warn")] if drawn_alike(*releases) else []
     inside = "" if group is None else f" in {group_name(group)}"
     said = _more_common(compared, [f"“{cut(question.shared)}”{inside} of {cut(name)}" for name in names])
     place, category = asked.asked.of_record(second.name).record, spelling(question.shared)

@@ -149,7 +149,7 @@ def drawn(asked: KeptRelease, found: Mapping[str, Release], *, again: bool) -> H
     name = f"discreet-{key[:8]}"
     downloads = [
         download(label, f"/release/{route}", "release-done", f"{name}.{ending}", primary=route == "record")
-        for label, route, ending in (_STUDY_FILES if is_study else _FILES)
+        for label, route, ending in (_STUDY_FILES if is_study else _RECORD_FILES)
     ]
     opened = element("button", "Read it here", type="button", hx_post="/release/open", hx_include="#release-done", hx_target="#read-record")
     form = element("form", *hidden(key=key), element("div", *downloads, opened, class_="downloads"), id="release-done")
@@ -165,7 +165,7 @@ def drawn(asked: KeptRelease, found: Mapping[str, Release], *, again: bool) -> H
     return _answer(head, form, *parts, *([_again("study" if is_study else "release")] if again else []))
 
 
-_FILES = (
+_RECORD_FILES = (
     ("The record", "record", "json"),
     ("The report", "report", "html"),
     ("A picture, PNG", "png", "png"),
