@@ -94,7 +94,7 @@ class PooledQuestion(WidthQuestion):
         sizes, by = [n] * self._simulated if self.public == "total" else None, {"group": list(range(self._simulated))}
         made = LatticeGeometric(Dirichlet(self.prior.exact), sizes, epsilon, by=by)
         for _, counts, rng in self._counts(n, tables):
-            noisy = counts + made.noise.simulate(1, rng).reshape(counts.shape)
+            noisy = counts + _noise(made, counts.shape, rng)
             yield cast(ReleasedTable, Release(made, made.guarantee, noisy, noisy).noise_aware())
 
     def _found(self, n: int, widths: Floats) -> ExpectedWidth:
@@ -113,6 +113,16 @@ def pooled_question(ask: WidthQuestion, groups: int, strength: Number | None) ->
     if (many := check_records(groups, "pooled")) < 2:
         raise InvalidInputError("pooled must be how many groups are read together, 2 or more, got 1")
     return PooledQuestion(ask.name, ask.make, ask.prior, ask.public, ask.expect, ask.worst, ask.progress, many, known)
+
+
+def _noise(made: LatticeGeometric, shape: tuple[int, ...], rng: np.random.Generator) -> Counts:
+    """The noise of a table. But for three and more categories with public sizes it falls with ε in every cell, as searches like it."""
+    groups, k = shape
+    if made.n is not None and k > 2:
+        return made.noise.simulate(1, rng).reshape(shape)
+    first, second = np.floor(-np.log1p(-rng.random((2, groups, k if made.n is None else 1))) / float(made.epsilon))
+    noise = (first - second).astype(np.int64)
+    return noise if made.n is None else np.concatenate([noise, -noise], axis=1)
 
 
 def _laws(k: int, many: int, strength: Fraction | None, shares: tuple[float, ...] | None) -> Floats:

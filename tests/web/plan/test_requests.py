@@ -94,7 +94,7 @@ def test_groups_that_are_read_together_are_planned_as_the_library_does(server: S
     assert f"about {points(found.width)} points wide; without privacy {points(found.plain)}, and {points(found.alone)} if each" in text
     assert "They are read together." in text
     assert "--pooled 3 --expect-strength 20" in copied(text, "plan-width-command")
-    assert "pooled=3, expect_strength='20'" in copied(text, "plan-width-python")
+    assert "pooled=3, expect_strength=20" in copied(text, "plan-width-python")
 
 
 @pytest.mark.parametrize(
