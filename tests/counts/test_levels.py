@@ -12,7 +12,8 @@ from discreet.counts.listed import ListedCounts
 from discreet.counts.nested import LevelCounts, counts_of_levels, counts_of_sets
 from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.counts.tree import counts_of_split
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.noise_aware import probability_law
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.model.size_priors import known_size, size_prior_of
@@ -198,3 +199,21 @@ def test_levels_that_contradict_each_other_are_read_deep_in_the_tails() -> None:
         assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-9)
         for i, leaf in enumerate(leaves):
             np.testing.assert_allclose(full(found.marginal(i), 200), full(exact.law(leaf), 200), atol=CLOSE)
+
+
+@pytest.mark.parametrize("slope", [0.05, 0.3])
+def test_wide_noise_on_many_counts_is_read_as_by_the_engine_for_one_split(slope: float) -> None:
+    """Weights of totals range over e^200 here: what has the rounding errors of the largest would be seen."""
+    rng, noise = np.random.default_rng(1), GeometricNoise(1, slope)
+    seen = [[Noisy(noise, int(z))] for z in rng.integers(-20, 60, 50)]
+    found = counts_of_sets(np.ones(50), {(i,): one for i, one in enumerate(seen)}, size_prior_of("flat"))
+    exact = counts_of_split(Split([Count(one) for one in seen], np.ones(50)), size_prior_of("flat"))
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-9)
+    np.testing.assert_allclose(full(found.marginal(3), 900), full(exact.marginal(3), 900), atol=CLOSE)
+
+
+def test_a_posterior_that_is_not_bounded_is_refused() -> None:
+    noise = GeometricNoise(1, 0.3)
+    seen: dict[tuple[int, ...], list[Observation]] = {(i,): [Noisy(noise, i % 3)] for i in range(400)}
+    with pytest.raises(TooLargeError, match="more categories than records"):
+        counts_of_sets(np.ones(400), seen, size_prior_of("flat"))

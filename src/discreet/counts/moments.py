@@ -11,6 +11,7 @@ the law of a sum, and the same weighted with S, with S² and with Σ_c w_c² x_c
 first of their windows, and weights from the least of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,11 +184,11 @@ def carried_leaf(window: Run, above: float, weight: float) -> Carried:
     return Carried(window.low, window.value * np.stack([offset**0, above * offset, (above * offset) ** 2, weight**2 * offset]))
 
 
-def added_rows(left: Carried, right: Carried) -> Carried:
+def added_rows(left: Carried, right: Carried, fold: Callable[[Floats, Floats], Floats] = convolve) -> Carried:
     """The sum of two independent sums of counts."""
     (p, s, ss, q), (p2, s2, ss2, q2) = left.values, right.values
-    second = convolve(ss, p2) + 2.0 * convolve(s, s2) + convolve(p, ss2)
-    values = np.stack([convolve(p, p2), convolve(s, p2) + convolve(p, s2), second, convolve(q, p2) + convolve(p, q2)])
+    second = fold(ss, p2) + 2.0 * fold(s, s2) + fold(p, ss2)
+    values = np.stack([fold(p, p2), fold(s, p2) + fold(p, s2), second, fold(q, p2) + fold(p, q2)])
     return Carried(left.low + right.low, values)
 
 

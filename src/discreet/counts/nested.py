@@ -36,6 +36,10 @@ from discreet.numerics.transforms import convolved
 
 _FIRST_DEPTH, _DEEPEST, _ROUNDS = 60.0, 600.0, 5
 """How far below its largest, in logarithms, values of laws are held: deeper where noise at one level contradicts that at another."""
+_MOST_OMITTED = 1e-9
+"""Probability left out up to which a law is given at all."""
+_PRODUCTS = 1 << 33
+"""Products of the longest convolution, which takes some seconds."""
 _HOPELESS = 0.1
 """Probability left out from which on no tilt is tried, too."""
 _ENDS = np.unique(np.rint(np.geomspace(1.0, 2.0**40, 300)))
@@ -75,7 +79,8 @@ class Node:
 
     def weighted(self, rate: float) -> Floats:
         """The law with that weight."""
-        return self.run.value * np.exp(rate * np.abs(self.run.x - self.centre)) if rate else self.run.value
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.run.value * np.exp(rate * np.abs(self.run.x - self.centre)) if rate else self.run.value
 
 
 @dataclass(frozen=True)
@@ -102,13 +107,13 @@ class _Held:
         half = len(nodes) // 2
         left, right = self.total(nodes[:half], rate), self.total(nodes[half:], rate)
         lost = left.mass * right.lost + left.lost * right.mass + left.lost * right.lost
-        both = Node(added(left.run, right.run), left.leaves + right.leaves, (left, right), None, left.scale + right.scale)
+        both = Node(added(left.run, right.run, _direct), left.leaves + right.leaves, (left, right), None, left.scale + right.scale)
         return self._trimmed(replace(both, centre=left.centre + right.centre, least=left.least + right.least, lost=lost), rate)
 
     def _trimmed(self, node: Node, rate: float) -> Node:
         """Without ends that weigh next to nothing, and divided by what is left."""
         value = node.run.value
-        if not value.max() > 0.0:
+        if not 0.0 < value.max() < np.inf:
             raise _ContradictedError
         first, last, dropped = kept(value, np.exp(-self.depth) * float(value.max()))
         if rate and dropped:
@@ -150,6 +155,8 @@ class _Held:
         fall += np.maximum(0.0, np.log((a + right) / (1.0 + right)))
         high, above = _end(logs(right) + rate * (right - centre), fall, peak - self.depth)
         end = min(last, np.inf if high is None else float(right[high]))
+        if not np.isfinite(end) and rate:
+            raise _ContradictedError  # the law does not fall as fast as the weight grows
         if not np.isfinite(end):
             raise InvalidInputError("nothing bounds a count: give a size_prior under which large numbers are unlikely")
         left = centre - _ENDS[centre - _ENDS > max(first, 1.0)]
@@ -166,6 +173,13 @@ class _Held:
         ends = (0.0 if end == last else np.exp(above - top)) + (0.0 if start == first else np.exp(below - top))
         node = Node(Run(int(start), np.exp(value - top)), (part,), scale=top, centre=centre, least=count.first, lost=float(ends))
         return self._trimmed(node, rate)
+
+
+def _direct(left: Floats, right: Floats) -> Floats:
+    """A convolution with all its digits, however small: tails of a law may be likely once it is multiplied with an observation."""
+    if len(left) * len(right) > _PRODUCTS:
+        raise TooLargeError("the noise spreads sums of counts over too many values; less noise (a larger epsilon) needs fewer")
+    return np.convolve(left, right)
 
 
 def _end(weight: Floats, fall: Floats, depth: float) -> tuple[int | None, float]:
@@ -203,7 +217,7 @@ def counts_of_levels(whole: Count, a: Floats, root: SizePrior, *, log_constant: 
         if best is not None and best.omitted - root.omitted <= OMITTED_AT_MOST:
             return best
         depth = min(_DEEPEST, 2.0 * depth if best is None else depth + float(np.log(best.omitted / OMITTED_AT_MOST)) + 10.0)
-    if best is None:
+    if best is None or best.omitted - root.omitted > _MOST_OMITTED:
         raise TooLargeError(
             "the levels contradict each other, or there are many more categories than records, whose number is private: no posterior is "
             "computed. Fewer categories, or a public n, avoid that"
@@ -265,7 +279,7 @@ def _law(whole: Count, a: Floats, root: SizePrior, held: _Held, log_constant: fl
     log_factor[held_n] = root(x[held_n]) - log_rising(float(a.sum()), x[held_n], 0.0) - held.tilt * x[held_n]
     weights = node.run.value * np.exp(log_factor - height)
     mass = float(weights.sum())
-    if not mass > 0.0 or not np.isfinite(mass):
+    if not mass > 0.0 or not np.isfinite(mass) or not np.isfinite(node.lost):
         return None
     omitted = min(1.0, root.omitted + node.lost / mass)
     return LevelCounts(node, log_factor, held, omitted, node.scale + height + float(np.log(mass)) + log_constant)
@@ -530,7 +544,7 @@ def _down(node: Node, targets: Floats, only: int | None = None, until: frozenset
     for mine, other in (node.halves, node.halves[::-1]):
         if (only is not None and only not in mine.leaves) or (until and not until <= set(mine.leaves)):
             continue
-        rows = np.stack([completed(Run(node.run.low, row), other.run, mine.run).value for row in inner])
+        rows = np.stack([completed(Run(node.run.low, row), other.run, mine.run, _direct).value for row in inner])
         top = rows.max(axis=1, keepdims=True)
         yield from _down(mine, rows / np.where(top > 0.0, top, 1.0), only, until)
 
@@ -550,7 +564,7 @@ def _with_moments(node: Node, marginals: dict[int, Run]) -> Iterator[Floats]:
         return
     for mine, other in (node.halves, node.halves[::-1]):
         for rows in _with_moments(mine, marginals):
-            sums = [added(Run(mine.run.low, row), other.run) for row in rows]
+            sums = [added(Run(mine.run.low, row), other.run, _direct) for row in rows]
             yield _times(node, np.stack([run.value for run in sums]), sums[0].low)
 
 
@@ -559,7 +573,7 @@ def _carried(node: Node, weights: Floats) -> Carried:
     if node.halves is None:
         w = float(weights[node.leaves[0]])
         return carried_leaf(node.run, w - float(weights.min()), w)
-    both = added_rows(*(_carried(half, weights) for half in node.halves))
+    both = added_rows(_carried(node.halves[0], weights), _carried(node.halves[1], weights), _direct)
     rows = _times(node, both.values, both.low)
     return Carried(node.run.low, rows / rows[0].sum())
 

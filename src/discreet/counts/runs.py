@@ -1,6 +1,6 @@
 """Runs: numbers for consecutive integers, such as the law of a count or of a total, and how they are added up and drawn from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -42,18 +42,18 @@ class Run:
         return float(self.value @ (self.x - self.mean) ** 2)
 
 
-def completed(target: Run, step: Run, start: Run) -> Run:
+def completed(target: Run, step: Run, start: Run, fold: Callable[[Floats, Floats], Floats] = convolve) -> Run:
     """Return for each s of `start`: Σ_t step(t) target(s + t)."""
     first, last = max(target.low, start.low + step.low), min(target.high, start.high + step.high)
     if first > last:
         return Run(start.low, np.zeros(len(start.value)))
-    value = convolve(target.value[first - target.low : last - target.low + 1], step.value[::-1])
+    value = fold(target.value[first - target.low : last - target.low + 1], step.value[::-1])
     return Run(start.low, values_at(Run(first - step.high, value), start.low, len(start.value)))
 
 
-def added(left: Run, right: Run) -> Run:
+def added(left: Run, right: Run, fold: Callable[[Floats, Floats], Floats] = convolve) -> Run:
     """The law of the sum of two independent counts."""
-    return Run(left.low + right.low, convolve(left.value, right.value))
+    return Run(left.low + right.low, fold(left.value, right.value))
 
 
 def trimmed(run: Run, tail: float) -> tuple[Run, float]:
