@@ -196,7 +196,7 @@ def _added_up(parts: list[Carried], floor: float) -> Carried:
     """Return the law of all of these counts together, added in halves, without ends of their law that are below `floor`."""
     if len(parts) == 1:
         return parts[0]
-    both = added_rows(*(_added_up(half, floor) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :])))
+    both = added_rows(_added_up(parts[: len(parts) // 2], floor), _added_up(parts[len(parts) // 2 :], floor))
     first, last, _ = kept(both.values[0], floor * float(both.values[0].max()))
     return Carried(both.low + first, both.values[:, first : last + 1])
 

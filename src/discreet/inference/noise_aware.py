@@ -292,8 +292,8 @@ class NoiseAware(Posterior):
         names = self._called(sides[0]), self._called(sides[1])
         a, b = (sum((self.prior.exact[i] for i in side), Fraction(0)) for side in sides)
         parameters = float(a), float(b), float(self.prior.exact_total - a - b)
-        first = self.counts.first
-        least = int(first[sides[1]].sum()), int(first.sum() - first[sides[0]].sum() - first[sides[1]].sum())
+        seen = self.counts.first
+        least = int(seen[sides[1]].sum()), int(seen.sum() - seen[sides[0]].sum() - seen[sides[1]].sum())
         found = category_contrast(pairs_of(self.counts, self.prior.k, sides), parameters, names, self.omitted, least)
         return replace(found, again=partial(self.contrast, first, second))
 
