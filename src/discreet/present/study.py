@@ -82,10 +82,10 @@ def print_plan(plan: Any) -> None:
     typer.echo("Groups are taken to be equally large; the smaller a group is, the wider are its intervals.")
     typer.echo("The even split has weights in proportion to its ε; choosing by this table is public, because no data were looked at.")
     noise = plan.noise
-    kinds = [[f"{getattr(noise, name):.3g}" for name in ("pure", "composed", "gaussian")]]
-    title = f"Noise of a count (standard deviation), {counted(noise.tables, 'table')} with equal parts of ε = {float(noise.epsilon):g}"
-    delta = f"δ = {float(noise.delta):g}"
-    print_table(table_of(title, [], ["this study:\nδ = 0", f"composed:\n{delta}", f"Gaussian:\n{delta}"], kinds))
+    typer.echo(f"The noise of a count, {counted(noise.tables, 'table')} with equal parts of ε = {float(noise.epsilon):g}:")
+    delta = f"at δ = {float(noise.delta):g}"
+    kinds = (("This study", noise.pure, "at δ = 0"), ("Composed", noise.composed, delta), ("Gaussian", noise.gaussian, delta))
+    print_lines([(name, f"standard deviation {size:.3g} {where}") for name, size, where in kinds])
     if noise.least != "pure":
         typer.echo("With a δ there would be less noise: DiscreteGaussian releases tables one by one from a budget with a filter.")
 
