@@ -109,6 +109,21 @@ def items_of(value: Any) -> tuple[Any, ...] | None:
         return None
 
 
+def by_label(value: Any) -> Any:
+    """A pandas Series as the mapping of its labels to its values; anything else as it is, also one with pandas' default labels."""
+    labels = getattr(value, "index", None)
+    is_labelled = isinstance(labels, Iterable) and type(labels).__name__ != "RangeIndex" and not hasattr(value, "columns")
+    return dict(value.items()) if is_labelled else value
+
+
+def check_unlabelled(value: Any, name: str) -> None:
+    """Refuse a Series or a data frame where its labels would not be looked at."""
+    if hasattr(value, "columns") or by_label(value) is not value:
+        raise InvalidInputError(
+            f"{name} has labels of its own, which would not be looked at: give a plain list or array, in the declared order"
+        )
+
+
 def check_positive(value: Any, name: str) -> Fraction:
     """The exact value of a public parameter that must be above 0."""
     number = exact(value, name)
@@ -154,6 +169,7 @@ def check_concentration(values: Any, name: str = "concentration") -> tuple[Fract
     """Two or more positive numbers, exactly; from 1e-100 to 1e100, because posteriors are computed in floats, with squares of these."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray, Iterable)):
         raise InvalidInputError(f"{name} must be a sequence of two or more positive numbers, not {type(values).__name__}")
+    check_unlabelled(values, name)
     items = list(values)
     if len(items) < 2:
         raise InvalidInputError(f"{name} must have an entry for each of at least two categories, got {len(items)}")
@@ -205,6 +221,7 @@ def category_index(categories: tuple[Hashable, ...], category: Hashable) -> int:
 
 def named_numbers(given: Any, index: Callable[[Any], int], labels: Any, what: str) -> NDArray[np.float64]:
     """A finite number for each of these labels, from a mapping of labels to numbers; `index` finds the place of a label."""
+    given = by_label(given)
     if not isinstance(given, Mapping):
         raise InvalidInputError(f"weights must be a mapping with a number for every {what}; got {type(given).__name__}")
     found = np.full(len(labels), np.nan)
@@ -283,7 +300,7 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
     is taken as 2**53, because a refusal would tell it from its neighbours. For the same reason a label that is absent has no records.
     """
     try:
-        array = np.asarray(_in_order(counts, categories, absent_are_zero=any_total))
+        array = np.asarray(in_order(counts, categories, absent_are_zero=any_total))
     except InvalidInputError:
         raise
     except (TypeError, ValueError):
@@ -321,7 +338,7 @@ def check_counts(counts: Any, k: int, n: int | None = None, categories: Iterable
 _TOO_MANY = "counts and their total must be at most 2**53; got a larger number"
 
 
-def _in_order(counts: Any, categories: Iterable[Hashable], *, absent_are_zero: bool) -> Any:
+def in_order(counts: Any, categories: Iterable[Hashable], *, absent_are_zero: bool) -> Any:
     """Counts that come with labels, as a mapping's or a pandas Series', in the order of the categories; others as they are."""
     labels = counts.keys() if isinstance(counts, Mapping) else getattr(counts, "index", None)
     if not isinstance(labels, Iterable):  # the index of a list is a method

@@ -164,3 +164,15 @@ def test_a_summary_has_the_numbers_of_every_group_however_many_categories_it_can
         expected[:, possible] = [one.mean(), one.std(), *one.interval(0.9).T]
         np.testing.assert_allclose(found[:, row], expected, rtol=1e-12)
     np.testing.assert_array_equal(found[:, 2], [[0, 1, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]])
+
+
+def test_what_others_count_in_is_not_known_and_units_of_ours_must_agree() -> None:
+    prior = dc.Dirichlet.uniform(categories=["yes", "no"])
+    persons, records = (
+        dc.LatticeGeometric(prior, 100, epsilon=1).release([60, 40], unit=unit, steady=False) for unit in ("person", "record")
+    )
+    theirs = dc.observed([58, 42], noise=dc.noise.Geometric(epsilon=1), prior=prior, n=100)
+    for ours in (persons, records):
+        assert dc.combine([ours, theirs], same_data=True).mean().sum() == pytest.approx(1)
+    with pytest.raises(dc.errors.InvalidInputError, match="units"):
+        dc.combine([persons, records, theirs], same_data=True)

@@ -15,6 +15,7 @@ from discreet.model.dirichlet import Prior
 from discreet.record.about import About, check_about
 from discreet.record.guarantee import NO_GUARANTEE
 from discreet.record.release import Release
+from discreet.validation import check_unlabelled, in_order
 
 
 def observed(
@@ -31,6 +32,7 @@ def observed(
 
     Args:
         counts: The published counts in the order of the prior's categories; of a table a row for each group. None where one is suppressed.
+            Those of one variable may be a mapping or a pandas Series, whose labels are the categories.
         noise: The noise that was added to every count: `dc.noise.Geometric`, `dc.noise.DiscreteGaussian`, `dc.noise.Laplace` or
             `dc.noise.Gaussian`, or what `dc.noise.of` reads off another library; or the change that was made to it, `dc.noise.Matrix` or
             `dc.noise.RandomRounding`. With `dc.noise.RandomizedResponse` the counts are those of randomized answers, and their sum is
@@ -47,6 +49,10 @@ def observed(
         RefusedError: There is no likelihood that can be computed.
     """
     made = noise_of(noise)
+    if declared.get("by"):
+        check_unlabelled(counts, "counts")
+    else:
+        counts = in_order(counts, getattr(prior, "categories", ()), absent_are_zero=False)
     if made.on(1) is None and "n" not in declared:
         declared["n"] = _answered(counts)
     mechanism: Observed[Any] = Observed(prior, published_noise=str(made), steps=steps_of(steps), source=source, **declared)

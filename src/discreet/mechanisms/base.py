@@ -43,7 +43,7 @@ from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.record.json import written_label
 from discreet.record.release import Release
 from discreet.sampling import BitSource, SystemBits
-from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, shown
+from discreet.validation import Number, check_moderate, check_records, check_sizes, check_unit, check_unlabelled, shown
 
 # --- the class --------------------------------------------------------------------------------------------------------
 
@@ -52,6 +52,7 @@ def _records(value: Any) -> int | tuple[int, ...] | None:
     """Return the public number of records, one for each group, or None."""
     if value is None:
         return None
+    check_unlabelled(value, "n")
     is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
     return check_sizes(value) if is_list or bool(getattr(value, "ndim", 0)) else check_records(value)
 

@@ -22,7 +22,7 @@ from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.tables import TableSpace, space_of
 from discreet.record.table_json import check_header
-from discreet.validation import check_parameter, check_records, items_of, spelling
+from discreet.validation import check_parameter, check_records, check_unlabelled, items_of, spelling
 
 
 def _listed_cells(value: Any) -> tuple[tuple[Hashable, ...], ...]:
@@ -37,6 +37,7 @@ def _shares(value: Any) -> tuple[Fraction, ...] | None:
         return None
     if isinstance(value, (Dirichlet, Beta)):
         return value.exact
+    check_unlabelled(value, "shares")
     given = items_of(value)
     if given is None:
         raise InvalidInputError("shares must be a Dirichlet, or a list of positive numbers, with an entry for each group")

@@ -25,7 +25,7 @@ from discreet.numerics.sum_rules import panel_nodes, stretched_rule
 from discreet.planning.mixture_widths import interval_widths
 from discreet.planning.outcome_widths import OutcomeReader
 from discreet.text import MASS
-from discreet.validation import Number, exact, shown
+from discreet.validation import Number, check_unlabelled, exact, shown
 
 Method = Literal["exact sum", "quadrature", "simulation"]
 
@@ -78,6 +78,7 @@ class Believed:
         """Checked: as many shares as categories, none negative, that add up to 1."""
         if expect is None:
             return cls(prior, n)
+        check_unlabelled(expect, "expect")
         if isinstance(expect, (str, bytes)) or len(expect) != prior.k:
             given = shown(expect) if isinstance(expect, (str, bytes)) else shown(", ".join(map(str, expect)))
             fault = f"expect must have a share for each of the {prior.k} categories; got {given}"

@@ -172,7 +172,8 @@ def _checked(releases: Iterable[Release]) -> list[Release]:
             raise InvalidInputError(f"raw is not a possible outcome of {release.mechanism.title} with these parameters")
     if len({bool(release.by.columns) for release in given}) > 1:
         raise InvalidInputError("some of these releases are tables and some are of one variable; combine those of one kind")
-    _alike(given, lambda release: release.guarantee.unit, lambda release: f"{release.guarantee.unit}s", "units")
+    ours = [release for release in given if release.guarantee.basis != "none"]  # what others count in is not known
+    _alike(ours, lambda release: release.guarantee.unit, lambda release: f"{release.guarantee.unit}s", "units")
     _alike(
         given,
         lambda release: [*map(spelling, release.prior.categories)],

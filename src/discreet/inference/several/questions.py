@@ -37,7 +37,7 @@ from discreet.record.release import Release, is_table
 from discreet.text import listed
 
 OneReading = NoiseAware | TablePosterior
-_MOST_OMITTED = 1e-5
+_MOST_LEFT_OUT = 1e-5
 """Bound on the probability that windows leave out; tables of the same records have less by far."""
 _HARDLY_FIT = (
     "the tables hardly fit together, as those of other records would: no size of a group is likely by all of them; read each alone"
@@ -182,7 +182,7 @@ class SharedSizes(FieldsAlone):
 
 def _checked(omitted: float) -> float:
     """Return the omitted probability, if it is little: windows hold next to all of every question, unless the questions disagree."""
-    if omitted > _MOST_OMITTED:
+    if omitted > _MOST_LEFT_OUT:
         raise TooLargeError(_HARDLY_FIT)
     return omitted
 

@@ -21,7 +21,7 @@ from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
-from discreet.validation import check_share, named_numbers
+from discreet.validation import by_label, check_share, named_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +205,8 @@ def check_some_possible(table: LatentTable, positions: Positions) -> None:
 
 
 def weights_of(given: Any, groups: Groups) -> Floats:
-    """The weight of every group, from a mapping of groups to numbers or an array over groups: finite, and not negative."""
+    """The weight of every group, from a mapping of groups to numbers, a pandas Series or an array over groups: finite, and not negative."""
+    given = by_label(given)
     if isinstance(given, Mapping):
         found = named_numbers(given, groups.index, groups, "group")
     else:
