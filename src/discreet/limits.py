@@ -183,6 +183,8 @@ WINDOW_CONVOLUTIONS = 1 << 28
 """Cells of the laws of all totals, one total for each category: half a minute at a thousand categories and the noise of ε = 1."""
 WINDOWS_HELD = 1 << 25
 """Cells of all windows together, which are all held: 256 MB."""
+LEVEL_PRODUCTS = 1 << 36
+"""Products, by a bound before the draw, of sums of counts that were measured at several levels: about half a minute."""
 GROUPS_CONVOLVED = 1_000
 """Groups of a table whose sizes are tied by a public total, where single groups are asked for: the law of each one's size takes some
 hundredths of a second, twice. Summaries of all groups at once have no such limit."""

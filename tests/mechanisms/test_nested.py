@@ -227,3 +227,12 @@ def test_contrasts_are_those_of_draws(n: int | None) -> None:
     again = other.noise_aware().sample(20_000, 2)
     expected = float((shares[:, 0] > again[:, 0]).mean())
     assert dc.contrast(release, other, "A1").probability == pytest.approx(expected, abs=5 * 0.5 / 20_000**0.5)
+
+
+def test_noise_that_is_too_wide_for_levels_is_told_before_the_draw() -> None:
+    def found(epsilon: str, n: int | None) -> dc.Capabilities:
+        return dc.capabilities(dc.Nested(dc.Dirichlet([1] * 50), n, epsilon, levels={"tens": 10}))
+
+    assert "Less noise" in str(found("0.01", None).no_noise_aware)
+    assert found("0.05", None).noise_aware
+    assert found("0.01", 1_000).noise_aware  # no sum is above a public n

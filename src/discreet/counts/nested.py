@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.betas.rows import Block
 from discreet.counts.factors import Count, Observation, Split
 from discreet.counts.law import OMITTED_AT_MOST
@@ -41,7 +41,11 @@ _MOST_OMITTED = 1e-9
 _PRODUCTS = 1 << 33
 """Products of the longest convolution, which takes some seconds."""
 _HOPELESS = 0.1
-"""Probability left out from which on no tilt is tried, too."""
+"""Probability left out from which on totals are bounded in stretches."""
+_SHARE = 1e-19
+"""What a law leaves out of a stretch of totals, relative to the evidence."""
+_TILTS = 3
+"""Times a tilt is put at the likeliest total, which another tilt has found."""
 _ENDS = np.unique(np.rint(np.geomspace(1.0, 2.0**40, 300)))
 """Distances from a noisy count at which a window may end."""
 _TOTALS_SAMPLED = np.unique(np.rint(np.concatenate([np.arange(4096.0), np.geomspace(4096.0, 2.0**53, 4000)])))
@@ -207,20 +211,20 @@ def counts_of_levels(whole: Count, a: Floats, root: SizePrior, *, log_constant: 
     fixed = root.first if root.first == root.last else None
     centre = float(_guess(whole) if fixed is None else fixed)
     slope = float(np.diff(-log_rising(float(a.sum()), np.array([centre, centre + 1.0]), 0.0))[0])
-    best, depth = None, _FIRST_DEPTH + 2.0 * float(np.log(len(a)))
+    best, depth, enough = None, _FIRST_DEPTH + 2.0 * float(np.log(len(a))), OMITTED_AT_MOST
     for _ in range(_ROUNDS):
         found = _law(whole, a, root, _Held(depth, slope, last=root.last), log_constant)
         if found is None or found.omitted > _HOPELESS:
-            found = _law(whole, a, root, _Held(depth, 0.0, last=root.last), log_constant) or found
+            found = _Stretches(whole, a, root, 1.5 * depth, log_constant).law() or found
+            enough = _MOST_OMITTED
         if found is not None and (best is None or found.omitted < best.omitted):
             best = found
-        if best is not None and best.omitted - root.omitted <= OMITTED_AT_MOST:
+        if best is not None and best.omitted - root.omitted <= enough:
             return best
         depth = min(_DEEPEST, 2.0 * depth if best is None else depth + float(np.log(best.omitted / OMITTED_AT_MOST)) + 10.0)
     if best is None or best.omitted - root.omitted > _MOST_OMITTED:
         raise TooLargeError(
-            "the levels contradict each other, or there are many more categories than records, whose number is private: no posterior is "
-            "computed. Fewer categories, or a public n, avoid that"
+            "the levels contradict each other more than noise does: no posterior is computed. See whether all of them are of one dataset"
         )
     return best
 
@@ -260,29 +264,126 @@ def tree_of_sets(k: int, observed: Mapping[tuple[int, ...], Sequence[Observation
 
 def _law(whole: Count, a: Floats, root: SizePrior, held: _Held, log_constant: float) -> "LevelCounts | None":
     """The law under a tilt, unless nothing is left where the levels agree."""
-    n = np.union1d(_TOTALS_SAMPLED, [_guess(whole)])
-    if root.last is not None and root.last - root.first < limits.WINDOW_CELLS:
-        n = np.arange(float(root.first), root.last + 1.0)
-    with np.errstate(invalid="ignore"):
-        logs = root(n) - log_rising(float(a.sum()), n, 0.0) - held.tilt * n
-    height, rate = _bounded(n - _guess(whole), logs, both=held.tilt != 0.0)
+    n, logs = _possible(whole, a, root)
+    height, rate = _bounded(n - _guess(whole), logs - held.tilt * n, both=held.tilt != 0.0)
     held = replace(held, rate=rate)
     try:
         node = held.built(whole, iter(enumerate(a.tolist())), rate)
     except _ContradictedError:
         return None
+    found = _rooted(node, a, root, held, log_constant)
+    if found is None or not np.isfinite(node.lost):
+        return None
+    with np.errstate(over="ignore"):
+        lost = node.lost * np.exp(node.scale + height + log_constant - found.log_evidence)
+    return replace(found, omitted=min(1.0, root.omitted + float(lost)))
+
+
+def _possible(whole: Count, a: Floats, root: SizePrior) -> tuple[Floats, Floats]:
+    """Totals that stand for all possible ones, and the logarithms of their factors."""
+    n = np.union1d(_TOTALS_SAMPLED, [np.rint(_guess(whole))])
+    if root.last is not None and root.last - root.first < limits.WINDOW_CELLS:
+        n = np.arange(float(root.first), root.last + 1.0)
+    with np.errstate(invalid="ignore"):
+        logs = root(n) - log_rising(float(a.sum()), n, 0.0)
+    return n[np.isfinite(logs)], logs[np.isfinite(logs)]
+
+
+def _rooted(
+    node: Node, a: Floats, root: SizePrior, held: _Held, log_constant: float, ends: tuple[float, float] = (0.0, np.inf)
+) -> "LevelCounts | None":
+    """The law whose totals are those of `node` between these ends, with nothing omitted; None if no total is possible."""
     x = node.run.x
-    held_n = (x >= root.first) & (x <= (np.inf if root.last is None else root.last))
-    if not held_n.any():
-        return None
+    inside = (x >= max(root.first, ends[0])) & (x <= min(np.inf if root.last is None else root.last, ends[1])) & (node.run.value > 0.0)
     log_factor = np.full(len(x), -np.inf)
-    log_factor[held_n] = root(x[held_n]) - log_rising(float(a.sum()), x[held_n], 0.0) - held.tilt * x[held_n]
-    weights = node.run.value * np.exp(log_factor - height)
-    mass = float(weights.sum())
-    if not mass > 0.0 or not np.isfinite(mass) or not np.isfinite(node.lost):
+    log_factor[inside] = root(x[inside]) - log_rising(float(a.sum()), x[inside], 0.0) - held.tilt * x[inside]
+    logs = log_factor[inside] + np.log(node.run.value[inside])
+    top = float(logs.max(initial=-np.inf))
+    if not np.isfinite(top):
         return None
-    omitted = min(1.0, root.omitted + node.lost / mass)
-    return LevelCounts(node, log_factor, held, omitted, node.scale + height + float(np.log(mass)) + log_constant)
+    log_evidence = node.scale + top + float(np.log(np.exp(logs - top).sum())) + log_constant
+    return LevelCounts(node, log_factor, held, 0.0, log_evidence)
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """Bounds what a law under one tilt leaves out by laws under others: each of them for totals where its tilt follows their factor."""
+
+    whole: Count
+    a: Floats
+    root: SizePrior
+    depth: float
+    log_constant: float
+
+    def law(self) -> "LevelCounts | None":
+        """The law under the tilt of its likeliest total; None if it must be held further out."""
+        n, logs = _possible(self.whole, self.a, self.root)
+        try:
+            found = self._held(self._slope(_guess(self.whole)))
+            for _ in range(_TILTS):
+                tilt = 0.0 if found is None else self._slope(found.likeliest_total)
+                if found is None or abs(tilt - found.held.tilt) <= 0.1 * abs(tilt):
+                    break
+                found = self._held(tilt)
+            return None if found is None else self._bounded(found, n, logs)
+        except _ContradictedError:
+            return None
+
+    def _slope(self, n: float) -> float:
+        """The slope of the logarithm of the factor of the total, and 0 where it grows."""
+        return min(0.0, float(np.diff(-log_rising(float(self.a.sum()), np.array([n, n + 1.0]), 0.0))[0]))
+
+    def _held(self, tilt: float, ends: tuple[float, float] = (0.0, np.inf)) -> "LevelCounts | None":
+        held = _Held(self.depth, tilt, last=self.root.last)
+        node = held.built(self.whole, iter(enumerate(self.a.tolist())), 0.0)
+        return _rooted(node, self.a, self.root, held, self.log_constant, ends)
+
+    def _bounded(self, base: "LevelCounts", n: Floats, logs: Floats) -> "LevelCounts | None":
+        """The law on the totals where it leaves out next to nothing, if others show that next to nothing lies elsewhere."""
+        good, at = self._good(base, base.log_evidence, n, logs), int(np.abs(n - base.likeliest_total).argmin())
+        if not good[at]:
+            return None
+        low, high = at + 1 - _run_of(good[at::-1]), at + _run_of(good[at:])
+        ends = (float(n[low]) if low else 0.0, float(n[high - 1]) if high < len(n) else np.inf)
+        omitted = self.root.omitted + _SHARE
+        while high < len(n):
+            found = self._beyond(base.log_evidence, n[high - 1 :], logs[high - 1 :], (0.0, self._slope(float(n[high]))))
+            if found is None:
+                return None
+            high, omitted = high - 1 + found[0], omitted + found[1]
+        while low > 0:
+            chord = float((logs[low] - logs[0]) / (n[low] - n[0]))
+            found = self._beyond(base.log_evidence, n[low::-1], logs[low::-1], (min(chord, 0.0), self._slope(float(n[low - 1]))))
+            if found is None:
+                return None
+            low, omitted = low + 1 - found[0], omitted + found[1]
+        law = _rooted(base.root, self.a, self.root, base.held, self.log_constant, ends)
+        return None if law is None else replace(law, omitted=min(1.0, omitted))
+
+    def _good(self, law: "LevelCounts", log_evidence: float, n: Floats, logs: Floats) -> Mask:
+        """Whether all that the law leaves out weighs next to nothing by the factor of each total."""
+        with np.errstate(divide="ignore"):
+            lost = np.log(law.root.lost) + law.root.scale + self.log_constant
+        return np.asarray(lost + logs - law.held.tilt * n <= log_evidence + np.log(_SHARE))
+
+    def _beyond(self, log_evidence: float, n: Floats, logs: Floats, tilts: tuple[float, float]) -> tuple[int, float] | None:
+        """How many more totals than the first one of these tilts bounds, and the bound, relative to the evidence."""
+        for tilt in tilts:
+            node = self._held(tilt)
+            many = 0 if node is None else _run_of(self._good(node, log_evidence, n[1:], logs[1:]))
+            if node is None or not many:
+                continue
+            upward, last = n[1] > n[0], len(n) == many + 1
+            end = (np.inf if upward else 0.0) if last else float(n[many])
+            ends = (float(n[0]) + 1.0, end) if upward else (end, float(n[0]) - 1.0)
+            inside = _rooted(node.root, self.a, self.root, node.held, self.log_constant, ends)
+            return many + 1, _SHARE + (0.0 if inside is None else float(np.exp(min(0.0, inside.log_evidence - log_evidence))))
+        return None
+
+
+def _run_of(good: Mask) -> int:
+    """How many are true before the first that is not."""
+    return len(good) if good.all() else int(good.argmin())
 
 
 def _bounded(beyond: Floats, logs: Floats, *, both: bool) -> tuple[float, float]:
@@ -290,8 +391,6 @@ def _bounded(beyond: Floats, logs: Floats, *, both: bool) -> tuple[float, float]
 
     Under a tilt the height is that at the noisy total; otherwise that of all smaller totals, which needs no rate on that side.
     """
-    possible = np.isfinite(logs)
-    beyond, logs = beyond[possible], logs[possible]
     near = np.abs(beyond) == np.abs(beyond).min(initial=np.inf) if both else beyond <= 0.0
     if not near.any():
         return float(logs.max()), 0.0
@@ -319,6 +418,12 @@ class LevelCounts:
     """Upper bound on the probability that is left out."""
     log_evidence: float
     """The logarithm of the sum of all weights."""
+
+    @property
+    def likeliest_total(self) -> float:
+        """The total with the largest weight."""
+        with np.errstate(divide="ignore"):
+            return float(self.root.run.low + (self.log_factor + np.log(self.root.run.value)).argmax())
 
     @cached_property
     def _target(self) -> Floats:

@@ -187,7 +187,7 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
     Where counts are not listed, an outcome's windows are as wide as the noise, unless the outcome is a very unlikely one.
     """
     if mechanism._levels is not None:
-        _check_levels(mechanism._levels)
+        _check_levels(mechanism._levels, mechanism.n if isinstance(mechanism.n, int) else limits.COUNT)
         _check_prior((reader or mechanism.prior).concentration)
     elif mechanism.n is None:
         _check_prior((reader or mechanism.prior).concentration)
@@ -201,13 +201,14 @@ def check_posterior(mechanism: Mechanism, reader: Prior | None = None) -> None:
         _check_windows(mechanism.space.total, mechanism.k, noise)
 
 
-def _check_levels(levels: MeasuredLevels) -> None:
-    """Refuse noise that is so wide that the windows of a usual outcome would have too many cells."""
-    widest = max(noise.kernel.width(-float(np.log(limits.WINDOW_TAIL))) for noise in levels.noise)
-    if 4.0 * widest > limits.WINDOW_CELLS:
+def _check_levels(levels: MeasuredLevels, most: int) -> None:
+    """Refuse noise so wide that sums of the counts of a usual outcome, each of them at most `most`, would take more than a minute."""
+    span = min(4.0 * max(noise.kernel.width(-float(np.log(limits.WINDOW_TAIL))) for noise in levels.noise), most + 1.0)
+    products = levels.cells * span * span
+    if span > limits.WINDOW_CELLS or products > limits.LEVEL_PRODUCTS:
         raise TooLargeError(
-            f"the noise of a level spreads its counts over {4.0 * widest:,.0f} values; the noise-aware posterior holds at most "
-            f"{limits.WINDOW_CELLS:,}. Less noise (a larger epsilon), or fewer levels, need fewer"
+            f"the noise of a level spreads its counts over {span:,.0f} values, and {levels.cells:,} counts take {products:,.0f} products; "
+            f"the noise-aware posterior takes at most {limits.LEVEL_PRODUCTS:,}. Less noise (a larger epsilon), or fewer levels, need fewer"
         )
 
 
