@@ -215,6 +215,8 @@ TABLE_DRAWS = 1 << 26
 """Cells of all draws of a table: 512 MB of counts."""
 RANKED_GROUPS = 2_000
 """Groups that are ranked in every draw: the probabilities of all ranks are then 32 MB."""
+LEVELS = 10
+"""Levels of nested categories. The losses of all of them together are listed: three times as many with every level."""
 GROUPS_HELD = 64
 """Posteriors of groups that are kept once they are computed."""
 POOLED_COUNTS = 1 << 25

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.noise import CellNoise
@@ -26,6 +27,8 @@ def read_levels(given: Any, prior: Prior) -> tuple[tuple[str, Level], ...]:
     named = _parsed(given) if isinstance(given, str) else given
     if not isinstance(named, Mapping) or not named:
         raise InvalidInputError(f"{_FORM}; got {shown(given)!r}")
+    if len(named) > limits.LEVELS:
+        raise InvalidInputError(f"levels must be at most {limits.LEVELS}, got {len(named)}: leave out those that are asked for least")
     found = []
     for name, nodes in named.items():
         if not isinstance(name, str) or not name:
@@ -107,14 +110,20 @@ class MeasuredLevels:
             yield raw[..., inside] if isinstance(raw, np.ndarray) else raw[inside]
 
     def sums(self, counts: Counts) -> Counts:
-        """The counts of all nodes of all levels, from those of the categories on the last axis."""
+        """The counts of all nodes of all levels, from those of the categories on the last axis; more than 2**53 is taken as 2**53."""
         return np.concatenate(
-            [np.stack([counts[..., list(inside)].sum(axis=-1) for inside in level], axis=-1) for level in self.nodes], axis=-1
+            [np.stack([_bounded_sum(counts[..., list(inside)]) for inside in level], axis=-1) for level in self.nodes], axis=-1
         )
 
     def of_outcome(self, raw: Sequence[int] | Counts) -> Iterator[tuple[CellNoise, tuple[tuple[int, ...], ...], Any]]:
         """The noise, the nodes and the outcome of each level."""
         return zip(self.noise, self.nodes, self.split(raw), strict=True)
+
+
+def _bounded_sum(counts: Counts) -> Counts:
+    """The sums over the last axis, of which none wraps around. A count that changes by 1 changes them by at most 1."""
+    about = counts.sum(axis=-1, dtype=np.float64)
+    return np.where(about > limits.COUNT, limits.COUNT, np.minimum(counts.sum(axis=-1), limits.COUNT))
 
 
 def labelled(level: Level, prior: Prior) -> dict[str, list[Hashable]]:

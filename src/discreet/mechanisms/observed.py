@@ -18,7 +18,7 @@ from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import Report
 from discreet.mechanisms.tabled import Tabled
 from discreet.model.size_priors import size_prior_of
-from discreet.validation import shown
+from discreet.record.about import check_text
 
 
 def _noise_text(value: Any) -> str:
@@ -71,10 +71,8 @@ class Observed(Tabled[Drawn]):
     _look: ClassVar[tuple[Any, ...]] = ("#2f6f8f", "D", (0, (4, 1)), "..")
 
     def __attrs_post_init__(self) -> None:
-        for name in ("size_prior", "source"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or len(value) > limits.ABOUT_CHARACTERS:
-                raise InvalidInputError(f"{name} must be text of at most {limits.ABOUT_CHARACTERS:,} characters; got {shown(value)!r}")
+        check_text(self.source or None, "source")
+        check_text(self.size_prior, "size_prior")
         size_prior_of(self.size_prior)
         super().__attrs_post_init__()
         _ = self.noise

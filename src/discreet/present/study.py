@@ -51,7 +51,7 @@ def print_study(folder: str, title: str | None, records: "Mapping[str, Release]"
     for name, found in records.items():
         groups, n = f"{len(found.by):,}" if found.by.columns else "", "private" if found.n is None else f"{found.n:,}"
         what = "" if found.about is None or found.about.variable is None else found.about.variable
-        rows.append((f"{name}.json", what, found.prior.k, groups, n, f"{float(found.mechanism.epsilon):.4g}"))
+        rows.append((f"{name}.json", what, found.prior.k, groups, n, "" if (epsilon := _promised(found)) is None else f"{epsilon:.4g}"))
     print_table(table_of(title, ("record", "what"), ("categories", "groups", "n", "ε"), rows))
     first = quote(str(Path(folder, f"{next(iter(records))}.json")))
     print_lines(
@@ -62,10 +62,15 @@ def print_study(folder: str, title: str | None, records: "Mapping[str, Release]"
     )
 
 
+def _promised(release: "Release") -> float | None:
+    """The ε that a record promises, or None where it promises nothing."""
+    return None if release.guarantee.basis == "none" else float(release.mechanism.epsilon)
+
+
 def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[str, Any]:
     """The same as plain values."""
     tables = {
-        name: {"categories": list(found.prior.categories), "n": found.mechanism.space.n, "epsilon": float(found.mechanism.epsilon)}
+        name: {"categories": list(found.prior.categories), "n": found.mechanism.space.n, "epsilon": _promised(found)}
         for name, found in records.items()
     }
     return {"title": title, "tables": tables}

@@ -152,11 +152,11 @@ class About:
 
     def __post_init__(self) -> None:
         for name in (*TEXTS, "software"):
-            _check_text(getattr(self, name), name)
+            check_text(getattr(self, name), name)
         if self.date is not None:
             _check_date(self.date)
         if not isinstance(self.counting, CountingRule):
-            _check_text(self.counting, "counting")
+            check_text(self.counting, "counting")
 
     def completed(self, counts: Any, software: str) -> "About":
         """Return these words with the rule by which the counts were made, if they know it, and the software that draws."""
@@ -217,7 +217,7 @@ def check_about(about: Any) -> About | None:
     raise InvalidInputError(f"about must be an About, such as dc.About(title='Smoking in 2024'), not {type(about).__name__}")
 
 
-def _check_text(value: Any, name: str) -> None:
+def check_text(value: Any, name: str) -> None:
     """Refuse what is not one line of plain text: what turns the direction of writing, or ends a line, could repaint the words beside it."""
     if value is None:
         return
