@@ -315,7 +315,7 @@ def test_real_numbers_with_laplace_noise_are_read_to_the_nearest_whole_one() -> 
         ({"counts": [10, 2**60]}, "between -2"),
         ({"counts": [10, 2, 3]}, "shape"),
         ({"counts": 4}, "must be a list"),
-        ({"source": "x" * 5000}, "source must be text"),
+        ({"source": "x" * 5000}, "source must be one line"),
         ({"size_prior": "many"}, "size_prior must be"),
     ],
 )

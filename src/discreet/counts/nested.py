@@ -42,7 +42,7 @@ _PRODUCTS = 1 << 33
 """Products of the longest convolution, which takes some seconds."""
 _HOPELESS = 0.1
 """Probability left out from which on totals are bounded in stretches."""
-_SHARE = 1e-19
+_BEYOND_LAST = 1e-19
 """What a law leaves out of a stretch of totals, relative to the evidence."""
 _TILTS = 3
 """Times a tilt is put at the likeliest total, which another tilt has found."""
@@ -345,7 +345,7 @@ class _Stretches:
             return None
         low, high = at + 1 - _run_of(good[at::-1]), at + _run_of(good[at:])
         ends = (float(n[low]) if low else 0.0, float(n[high - 1]) if high < len(n) else np.inf)
-        omitted = self.root.omitted + _SHARE
+        omitted = self.root.omitted + _BEYOND_LAST
         while high < len(n):
             found = self._beyond(base.log_evidence, n[high - 1 :], logs[high - 1 :], (0.0, self._slope(float(n[high]))))
             if found is None:
@@ -364,7 +364,7 @@ class _Stretches:
         """Whether all that the law leaves out weighs next to nothing by the factor of each total."""
         with np.errstate(divide="ignore"):
             lost = np.log(law.root.lost) + law.root.scale + self.log_constant
-        return np.asarray(lost + logs - law.held.tilt * n <= log_evidence + np.log(_SHARE))
+        return np.asarray(lost + logs - law.held.tilt * n <= log_evidence + np.log(_BEYOND_LAST))
 
     def _beyond(self, log_evidence: float, n: Floats, logs: Floats, tilts: tuple[float, float]) -> tuple[int, float] | None:
         """How many more totals than the first one of these tilts bounds, and the bound, relative to the evidence."""
@@ -377,7 +377,7 @@ class _Stretches:
             end = (np.inf if upward else 0.0) if last else float(n[many])
             ends = (float(n[0]) + 1.0, end) if upward else (end, float(n[0]) - 1.0)
             inside = _rooted(node.root, self.a, self.root, node.held, self.log_constant, ends)
-            return many + 1, _SHARE + (0.0 if inside is None else float(np.exp(min(0.0, inside.log_evidence - log_evidence))))
+            return many + 1, _BEYOND_LAST + (0.0 if inside is None else float(np.exp(min(0.0, inside.log_evidence - log_evidence))))
         return None
 
 

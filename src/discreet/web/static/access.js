@@ -3,7 +3,7 @@
 
 const KEPT = "discreet-code";
 const RENEWED = 10_000; // milliseconds, after which the code for a reload is renewed
-const PATIENCE = 30_000; // milliseconds, for which a server may think about a challenge
+const PATIENCE = 120_000; // milliseconds, for which a server may think about a challenge
 let tab = crypto.randomUUID(); // no secret: what was typed is kept under it, in the memory of the server
 let token = "";
 let proof = null; // the token, as what answers to challenges are checked with
