@@ -160,8 +160,7 @@ def test_the_evidence_given_mean_and_strength_is_that_of_all_counts_to_ten_digit
         cells = PooledCells.of(*parts, None if sizes else of.size_prior)
         return np.asarray(log_evidences(cells, alpha).sum(axis=1) + cells.constant)
 
-    # Without public sizes the windows of the oracle leave out counts of a likelihood below 1e-13.
-    assert np.abs(found(table) - expected).max() < (1e-10 if sizes else 1e-9)
+    assert np.abs(found(table) - expected).max() < 1e-10
     assert np.abs(found(other) - expected).min() > 1e-3
 
 
