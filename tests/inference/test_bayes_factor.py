@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import discreet as dc
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from tests.inference.tables.worlds import compositions
 from tests.inference.test_pooled import log_dirichlet_multinomial, posterior
 
@@ -77,6 +77,25 @@ def test_private_sizes_need_a_proper_prior_and_then_agree_with_a_sum_over_them()
     assert abs(found.log_common - float(logsumexp(sums))) < 1e-10
     with pytest.raises(RefusedError, match=r"public sizes, .* size_prior"):
         dc.bayes_factor(release.noise_aware())
+
+
+@pytest.mark.parametrize("mean", [120, 700, 1200])
+def test_sizes_far_from_what_was_believed_agree_with_independent_poisson_counts(mean: int) -> None:
+    raw, epsilon = np.array([(60, 66), (79, 50)]), 0.1
+    mechanism: Any = dc.LatticeGeometric(dc.Dirichlet.uniform(2), epsilon=epsilon, by={"group": ["a", "b"]})
+    release = dc.Release(mechanism, mechanism.guarantee, raw, mechanism.report(raw))
+    found = dc.bayes_factor(release.noise_aware(size_prior=f"poisson:{mean}"))
+    # A Poisson number of records has independent Poisson counts, given the shares, over which a fine sum goes.
+    share = np.linspace(0.0, 1.0, 4001)[1:-1]
+    x = np.arange(0, 1400)
+    by_share = np.zeros((2, len(share)))
+    for category, p in enumerate((share, 1.0 - share)):
+        log_law = x * np.log(mean * p)[:, None] - mean * p[:, None] - gammaln(x + 1.0)
+        by_share += [logsumexp(log_law - epsilon * np.abs(raw[group, category] - x), axis=1) for group in range(2)]
+    separate, common = logsumexp(by_share, axis=1).sum() - np.log(4000), logsumexp(by_share.sum(axis=0))
+    assert abs(found.log - (separate - common)) < 1e-6
+    with pytest.raises(TooLargeError):  # what is believed leads beyond the counts that can be held
+        dc.bayes_factor(release.noise_aware(size_prior="poisson:5000"))
 
 
 def test_what_has_no_bayes_factor_is_refused() -> None:

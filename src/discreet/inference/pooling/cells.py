@@ -29,6 +29,10 @@ _LIKELIHOOD_DEPTH = 36.0
 _TRIMMED_OF_MIXTURES = 1e-10
 """Probability that mixtures leave out at either end of a law of counts."""
 _NO_COUNT = 1 << 50
+_MOST_BITS = 40
+"""Sizes are looked for up to 2^40 from the noisy counts."""
+_LOOKS_BETWEEN = 65
+"""Places between half and twice the best power of 2, so that the most likely size is found to a fiftieth of its way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,8 @@ class PooledCells:
     sizes: Counts | None
     size_prior: SizePrior | None
     """The prior of the size of each group where sizes are not public."""
+    centres: Floats
+    """About the most likely size of each group."""
     constant: float
     """The logarithm of the factor that the likelihoods of all groups together lack to be probabilities."""
 
@@ -49,15 +55,16 @@ class PooledCells:
     def of(raw: Counts, possible: Mask, noise: CellNoise, sizes: Counts | None, size_prior: SizePrior | None) -> "PooledCells":
         """The windows of all cells; TooLargeError where there are too many counts to hold.
 
-        Noise on every cell can lead far away from a public size: windows are wider by what the noisy counts lack or have too much, since
-        the most likely counts with that size are no farther from them.
+        Noise on every cell can lead far away from a public size, or from what is believed about a private one: windows are wider by what
+        the noisy counts lack or have too much, since the most likely counts with that size are no farther from them.
         """
         noise.held(raw.ravel(), None)  # refuses what is so far out that floats cannot tell counts apart
         together = sizes is not None and len(noise.blocks) > 0  # noise that adds up to 0 falls twice as fast in each cell
         reach = [_reach(noise, (0.5 if together else 1.0) * _LIKELIHOOD_DEPTH, sign) for sign in (1, -1)]
         top = np.where(possible, _NO_COUNT if sizes is None else sizes[:, None], 0)
         base = np.clip(raw, 0, top)
-        gap = 0 if sizes is None or together else np.abs(sizes - base.sum(axis=1))[:, None]
+        centres = _likely_sizes(noise, base, size_prior) if sizes is None else sizes.astype(np.float64)
+        gap = 0 if together else np.abs(centres - base.sum(axis=1)).astype(np.int64)[:, None]
         low, high = np.maximum(base - reach[0] - gap, 0), np.minimum(base + reach[1] + gap, top)
         width = int((high - low).max(initial=0)) + 1
         if low.size * width > limits.POOLED_COUNTS:
@@ -70,13 +77,13 @@ class PooledCells:
             x <= high[:, :, None], np.where(possible[:, :, None], noise.log_factor((raw[:, :, None] - x).astype(np.float64)), 0.0), -np.inf
         )
         constant = sum(noise.log_constant(int(many)) for many in possible.sum(axis=1).tolist()) if together else 0.0
-        return PooledCells(possible, low, log, sizes, size_prior, constant)
+        return PooledCells(possible, low, log, sizes, size_prior, centres, constant)
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "PooledCells":
         """Some of the groups, without their constant."""
         sizes = None if self.sizes is None else self.sizes[chosen]
         parts = self.possible[chosen], self.low[chosen], self.log_likelihood[chosen]
-        return PooledCells(*parts, sizes, self.size_prior, 0.0)
+        return PooledCells(*parts, sizes, self.size_prior, self.centres[chosen], 0.0)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -107,22 +114,23 @@ class PooledCells:
         return points.astype(np.float64), place.reshape(totals.shape)
 
     @cached_property
-    def _centres(self) -> Floats:
-        """About the size of each group."""
-        if self.sizes is not None:
-            return self.sizes.astype(np.float64)
-        return np.asarray((self.low + self.log_likelihood.argmax(axis=2)).sum(axis=1) * 1.0)
-
-    @cached_property
     def _log_sizes(self) -> Floats | None:
         """Return what is believed about all totals."""
         return None if self.size_prior is None or self.sizes is not None else self.size_prior(self._totals[0])
+
+    @cached_property
+    def _size_slopes(self) -> Floats:
+        """Return how fast the logarithm of the prior of each size rises there; 0 where sizes are public or the prior jumps."""
+        if self.size_prior is None or self.sizes is not None:
+            return np.zeros(len(self))
+        here, above = (self.size_prior(self.centres + step) for step in (0.0, 1.0))
+        return np.asarray(np.subtract(above, here, out=np.zeros(len(self)), where=np.isfinite(here) & np.isfinite(above)))
 
     def at(self, alpha: Floats) -> "GivenShares":
         """Return what is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
         total = alpha @ self.possible.T
         kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
-        tilt = np.log((total + self._centres) / (self._centres + 1.0))
+        tilt = np.log((total + self.centres) / (self.centres + 1.0)) - self._size_slopes
         of_total = _risen(alpha @ kinds.T, self._totals[0]), which.ravel()
         return self._given(alpha, _risen(alpha, self._points[0]), of_total, tilt)
 
@@ -131,7 +139,7 @@ class PooledCells:
         each.
         """
         (x, _), (n, _) = self._points, self._totals
-        tilt = np.broadcast_to(-np.log(self._centres + 1.0), (len(shares), len(self)))
+        tilt = np.broadcast_to(-np.log(self.centres + 1.0) - self._size_slopes, (len(shares), len(self)))
         of_total = np.broadcast_to(-gammaln(n + 1.0), (len(shares), 1, len(n))), np.zeros(len(self), dtype=np.int64)
         return self._given(shares, np.log(shares)[..., None] * x - gammaln(x + 1.0), of_total, tilt)
 
@@ -294,6 +302,26 @@ def _reach(noise: CellNoise, depth: float, sign: int) -> int:
     floor = float(noise.log_factor(np.zeros(1))[0]) - depth
     found = last_inside(lambda d: noise.log_factor(sign * d.astype(np.float64)) >= floor, np.zeros(1, np.int64), np.array([_NO_COUNT]))
     return int(found[0])
+
+
+def _likely_sizes(noise: CellNoise, base: Counts, prior: SizePrior | None) -> Floats:
+    """Return about the most likely size of each group, given its noisy counts and what is believed about sizes.
+
+    The first look is at powers of 2 away from the noisy counts, and the second about the best of them. Noise is likeliest to move a total
+    if every cell moves alike, because the logarithm of its probability is concave.
+    """
+    found = sums = base.sum(axis=1)[:, None].astype(np.float64)
+    if prior is None:
+        return np.asarray(found[:, 0])
+    steps = 2.0 ** np.arange(_MOST_BITS)
+    tried = np.hstack([sums, sums - steps, sums + steps, *([] if prior.last is None else [np.full_like(sums, prior.last)])])
+    for _ in range(2):
+        tried = np.maximum(tried, prior.first)
+        each = np.trunc((sums - tried) / base.shape[1])
+        best = (prior(tried) + base.shape[1] * noise.log_factor(each)).argmax(axis=1, keepdims=True)
+        found = np.take_along_axis(tried, best, axis=1)
+        tried = np.hstack([found, np.round(sums + (found - sums) * np.geomspace(0.5, 2.0, _LOOKS_BETWEEN))])
+    return np.asarray(found[:, 0])
 
 
 def merged(cells: PooledCells) -> tuple[PooledCells, Counts]:
