@@ -62,9 +62,7 @@ def read_published(source: str, layout: PublishedLayout) -> PublishedTable:
         for name in counted:
             place = key, name if layout.column is None else _label(row[layout.column], layout.column)
             if place in cells:
-                raise SourceError(
-                    f"the file has several counts of {_named(*place)}: name all columns of its groups together, such as region,sex, or leave one count"
-                )
+                raise SourceError(f"the file has several counts of {_named(*place)}: name all columns of its groups, or leave one count")
             cells[place] = row[name]
         sizes.setdefault(key, set()).add(row[layout.sizes] if layout.sizes else None)
     categories = tuple(dict.fromkeys(category for _, category in cells)) if layout.categories is None else (*map(str, layout.categories),)
