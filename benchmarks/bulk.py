@@ -61,9 +61,9 @@ def _blocks(epsilon: str, size: int) -> Action:
 
 
 def _lattice(epsilon: str, size: int) -> Action:
-    from discreet.sampling.bulk import lattice_noise
+    from discreet.sampling.bulk import lattice_blocks
 
-    return partial(lattice_noise, SystemBits(), size, Fraction(epsilon))
+    return partial(lattice_blocks, SystemBits(), Fraction(epsilon), size, 1)
 
 
 CONTENDERS: dict[str, Callable[[str, int], Action]] = {

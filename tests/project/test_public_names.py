@@ -19,7 +19,6 @@ OURS = ("discreet", "discreet_papers", "benchmarks", "tests")
 HOOKS = {
     "_alone",
     "_keeps_totals",
-    "_log_noise",
     "_two_step_delta",
     "_affected",
     "_beta",

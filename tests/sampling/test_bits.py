@@ -23,7 +23,7 @@ from discreet.sampling import (
     candidate_sampler,
 )
 from discreet.sampling.bits import take, take_octets, uniform
-from discreet.sampling.bulk import discrete_laplace_array, floored_laplace_array, geometric_array, lattice_noise, rounded_laplace_array
+from discreet.sampling.bulk import discrete_laplace_array, floored_laplace_array, geometric_array, lattice_blocks, rounded_laplace_array
 from tests.sampling.support import FALSE_ALARM, Law, StringBits, law_by_enumeration
 
 
@@ -35,7 +35,7 @@ def draw_everything(source: BitSource) -> list[object]:
             draw(source, scale, 3).tolist()
             for draw in (geometric_array, discrete_laplace_array, floored_laplace_array, rounded_laplace_array)
         ),
-        *(lattice_noise(source, k, Fraction(1, 2)).tolist() for k in (2, 4)),
+        *(lattice_blocks(source, Fraction(1, 2), k, 1)[0].tolist() for k in (2, 4)),
         candidate_sampler(one[:2], (4, 5), lambda: ball(Fraction(3))).draw(source),
         candidate_sampler(one, (4, 5, 1), lambda: ball(Fraction(3))).draw(source),
     ]

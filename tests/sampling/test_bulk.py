@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import discreet as dc
 from discreet.errors import EntropyError, InternalError, TooLargeError
 from discreet.sampling import BitSource, SeededBits, SystemBits, bulk
-from discreet.sampling.bulk import ATTEMPTED, lattice_noise
+from discreet.sampling.bulk import ATTEMPTED, lattice_blocks
 from discreet.sampling.noise import ROOM
 from tests.sampling.loop_samplers import integer_draws
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, ScriptedBits, StringBits
@@ -304,7 +304,7 @@ SIZES = [(12, "1"), (13, "1"), (ATTEMPTED, "1"), (ATTEMPTED + 1, "1"), (30, "1e-
 
 @pytest.mark.parametrize(("k", "epsilon"), SIZES)
 def test_every_size_and_epsilon_is_drawn_in_integers(k: int, epsilon: str) -> None:
-    noise = lattice_noise(SeededBits(2), k, Fraction(epsilon))
+    noise = lattice_blocks(SeededBits(2), Fraction(epsilon), k, 1)[0]
     assert len(noise) == k
     assert sum(noise.tolist()) == 0
     assert noise.dtype == np.int64

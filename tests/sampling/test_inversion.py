@@ -12,7 +12,7 @@ from flint import arb, ctx
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import BitSource, CountedBits, SeededBits, SystemBits, inversion, noise
-from discreet.sampling.bulk import draw_array, lattice_noise, located
+from discreet.sampling.bulk import draw_array, lattice_blocks, located
 from discreet.sampling.coins import PRECISION
 from discreet.sampling.inversion import Inversion
 from discreet.sampling.noise import NoiseLaw
@@ -187,7 +187,7 @@ def test_the_bits_of_two_categories_say_nothing_and_attempts_take_as_many_each()
     for k, found in taken.items():
         for seed in range(100):
             source = CountedBits(SeededBits(seed))
-            lattice_noise(source, k, Fraction(1))
+            lattice_blocks(source, Fraction(1), k, 1)[0]
             found.add(source.taken)
     assert taken[2] == {64}
     assert all(bits % (64 * k) == 0 for k in (3, 10) for bits in taken[k])
@@ -199,7 +199,7 @@ def test_where_noise_is_rare_the_first_attempts_are_kept(k: int) -> None:
     """If the geometric variable had to be larger than the rest, not as large, it would keep one attempt in e^6: the same law, too late."""
     for seed in range(20):
         source = CountedBits(SeededBits(seed))
-        lattice_noise(source, k, Fraction(12))
+        lattice_blocks(source, Fraction(12), k, 1)[0]
         assert source.taken <= 64 * k * 2 * (1 + isqrt(k))
 
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
 
 from discreet.sampling import CountedBits, SeededBits, lattice_total
-from discreet.sampling.bulk import lattice_array, lattice_noise
+from discreet.sampling.bulk import lattice_array, lattice_blocks
 from discreet.sampling.coins import ladder
 from discreet.sampling.compositions import composition
 from discreet.sampling.noise import discrete_laplace_law, geometric_law
@@ -51,7 +51,7 @@ def log_choose(n: NDArray[np.int64] | int, m: NDArray[np.int64]) -> NDArray[np.f
 
 def draws(k: int, epsilon: Fraction, size: int, seed: int) -> list[tuple[int, ...]]:
     source = SeededBits(seed)
-    return [tuple(lattice_noise(source, k, epsilon).tolist()) for _ in range(size)]
+    return [tuple(lattice_blocks(source, epsilon, k, 1)[0].tolist()) for _ in range(size)]
 
 
 QUICK = [(2, "0.05", 8000), (2, "1", 8000), (2, "20", 2000), (3, "0.5", 8000), (3, "2", 8000), (4, "1", 8000), (4, "20", 2000)]
@@ -99,7 +99,7 @@ def test_noise_adds_up_to_zero_and_treats_categories_alike() -> None:
 
 def test_many_categories_and_little_privacy_or_much() -> None:
     for epsilon in ("0.01", "1", "20"):
-        noise = lattice_noise(SeededBits(5), 1000, Fraction(epsilon))
+        noise = lattice_blocks(SeededBits(5), Fraction(epsilon), 1000, 1)[0]
         assert len(noise) == 1000
         assert sum(noise) == 0
 

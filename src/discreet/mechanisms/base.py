@@ -31,7 +31,7 @@ from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.mechanisms.reports import AsDrawn, Report
-from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
+from discreet.mechanisms.samplers import AddedNoise, Noise, NoisyTable, Sampler
 from discreet.mechanisms.steady import quantum_above, whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
@@ -214,8 +214,10 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         """Exact noise for the counts, in their order. It must not depend on the data."""
         raise InternalError("a mechanism without an exact sampler was drawn from; nothing was released")
 
-    def _sampler(self, counts: Sequence[int]) -> Sampler:
+    def _sampler(self, counts: Any) -> Sampler:
         """The exact sampler for one dataset, whose counts it holds: private, and kept nowhere else."""
+        if isinstance(self.space, TableSpace):
+            return NoisyTable(counts, self._draw_noise, self.space.cells.possible)
         return AddedNoise(np.array(counts, dtype=np.int64), self._draw_noise)
 
     def _check_size(self) -> None:
@@ -302,6 +304,9 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
 
     def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """Log probability of each row of raw outcomes."""
+        self._check_single()
+        if self.noise is not None:
+            return self.noise.log_probability(raw - counts[: self.noise.cells])
         law = self._raw_law(counts)
         return np.array([np.logaddexp.reduce(law.log_probability[(law.counts == outcome).all(axis=-1)]) for outcome in raw])
 

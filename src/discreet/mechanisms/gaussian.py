@@ -14,14 +14,13 @@ import numpy as np
 from attrs import define, field
 
 from discreet import limits
-from discreet.arrays import Counts, Drawn, Floats
+from discreet.arrays import Counts, Drawn
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.gaussian_losses import LEAST_DELTA, gaussian_atoms, gaussian_delta, least_epsilon, least_variance
 from discreet.mechanisms.gaussian_noise import GaussianNoise
 from discreet.mechanisms.laws import UNLISTED, Law, LossAtoms
 from discreet.mechanisms.reports import Report
-from discreet.mechanisms.samplers import Noise, Sampler
-from discreet.mechanisms.table_noise import NoisyTable
+from discreet.mechanisms.samplers import Noise
 from discreet.mechanisms.tabled import Tabled
 from discreet.model.cells import Groups
 from discreet.model.datasets import box_points, check_outcomes
@@ -165,16 +164,6 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
         """Exact noise for every cell that can occur."""
         return discrete_gaussian_array(source, self._variance, self.space.k)
 
-    def _sampler(self, counts: Any) -> Sampler:
-        """Return the sampler that adds exact noise to every count of one variable, or to every cell of a table."""
-        return super()._sampler(counts) if not self.by.columns else NoisyTable(counts, self._table_noise)
-
-    def _table_noise(self, source: BitSource) -> Counts:
-        """Exact noise for a table, a row a group; none for cells that cannot occur."""
-        noise = np.zeros(self._table.cells.shape, dtype=np.int64)
-        noise[self._table.cells.possible] = self._draw_noise(source)
-        return noise
-
     @property
     def _draw_seconds(self) -> float:
         """Bound the seconds by the number of cells and the length of the table of noise."""
@@ -183,15 +172,6 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
     def _warm_up(self) -> None:
         """Draw noise once from public bits, which makes the table."""
         discrete_gaussian_array(SeededBits(0), self._variance, 1)
-
-    def _log_noise(self, noise: Counts) -> float:
-        """Add up the log probabilities of the noise of the cells that can occur."""
-        return float(self.noise.log_factor(noise[self._table.cells.possible].astype(np.float64)).sum())
-
-    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """Add up the log probabilities of the noise of all counts."""
-        self._check_single()
-        return np.asarray(self.noise.log_factor((raw - counts).astype(np.float64)).sum(axis=-1))
 
     def _raw_law(self, counts: Counts) -> Law:
         """List every noisy count out to where next to no probability is left; where n is public, so far beyond 0 and n."""

@@ -173,10 +173,6 @@ class _Laplace(Mechanism[tuple[int, ...]]):
             log_probability += self.noise.clamped(int(x), values, -1, self.space.total + 1)[column + 1]
         return Law(outcomes, log_probability)
 
-    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """Add up the log probabilities of the noise of all noised counts."""
-        return np.asarray(self.noise.log_factor((raw - counts[: self._noised]).astype(np.float64)).sum(axis=-1))
-
     def _loss_atoms(self) -> LossAtoms:
         """Return the loss of one count, once for each that a replacement changes."""
         return self.noise.loss_atoms().repeated(self._affected)

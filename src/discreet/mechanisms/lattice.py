@@ -9,7 +9,7 @@ form for a public n: pairs (G, G') of compositions of S differ by δ with distan
     Σ_δ q^d(δ)  =  (1-q)^k Σ_S q^S C(S+k-1, k-1)²  =  (1-q)^-(k-1) Σ_j C(k-1, j)² q^j .
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from itertools import accumulate
@@ -27,8 +27,7 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.laws import UNLISTED, Law, LossAtoms
 from discreet.mechanisms.noise import CellNoise, IndependentNoise, symmetric_reach
 from discreet.mechanisms.reports import Cut, Report
-from discreet.mechanisms.samplers import Noise, Sampler
-from discreet.mechanisms.table_noise import NoisyTable, log_likelihood, table_noise
+from discreet.mechanisms.samplers import Noise
 from discreet.mechanisms.tabled import Tabled
 from discreet.model.cells import Groups
 from discreet.model.datasets import Relation, box_points, check_outcomes, grid_points, simplex_points
@@ -37,7 +36,7 @@ from discreet.numerics.balls import ball, refine
 from discreet.numerics.lattice_sums import log_normaliser, log_squares, log_sum_law
 from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, SeededBits
-from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_noise
+from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_blocks
 from discreet.sampling.noise import check_fits, noise_seconds
 from discreet.validation import Number, shown
 
@@ -95,18 +94,20 @@ class LatticeNoise(CellNoise):
         common = min(map(len, parts))
         return symmetric_reach(parts[0][:common] + parts[1][:common], tail)
 
-    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
-        """Float draws of all blocks; those of equal size are drawn together."""
-        if len(self.sizes) == 1:
-            return self._simulated(self.cells, size, rng)
-        sizes, result = np.array(self.sizes), np.zeros((size, self.cells), dtype=np.int64)
+    def by_size(self, draws: int, drawn: Callable[[int, int], Counts]) -> Counts:
+        """Draws of all blocks, one a row, by a function of cells and blocks: of those of one size together. One cell has no noise."""
+        sizes, result = np.array(self.sizes), np.zeros((draws, self.cells), dtype=np.int64)
         ends = np.cumsum(sizes)
         for cells in np.unique(sizes[sizes > 1]).tolist():
             where = (ends[sizes == cells, None] - cells + np.arange(cells)).ravel()
-            result[:, where] = self._simulated(cells, size * (len(where) // cells), rng).reshape(size, len(where))
+            result[:, where] = drawn(cells, draws * (len(where) // cells)).reshape(draws, len(where))
         return result
 
-    def _simulated(self, k: int, size: int, rng: np.random.Generator) -> Counts:
+    def simulate(self, size: int, rng: np.random.Generator) -> Counts:
+        """Float draws of all blocks."""
+        return self.by_size(size, partial(self._simulated, rng))
+
+    def _simulated(self, rng: np.random.Generator, k: int, size: int) -> Counts:
         """G - G' for two uniform compositions of a common total S; a uniform composition is multinomial with uniform shares."""
         epsilon = 2.0 * self.slope
         if 4 * k / epsilon > limits.SIMULATED_NOISE:
@@ -269,14 +270,6 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
             return LatticeNoise(cells, 0.5 * float(self.epsilon))
         return LatticeNoise(cells, 0.5 * float(self.epsilon), tuple(self._table.cells.possible.sum(axis=1).tolist()))
 
-    def _sampler(self, counts: Any) -> Sampler:
-        """Return the sampler that adds exact noise to every count of one variable, or to every cell of a table."""
-        return (
-            super()._sampler(counts)
-            if not self.by.columns
-            else NoisyTable(counts, partial(table_noise, space=self._table, epsilon=self.epsilon))
-        )
-
     def _check_size(self) -> None:
         """Refuse noise that does not fit arrays."""
         check_fits(2 / self.epsilon, self.space.k)
@@ -293,25 +286,13 @@ class LatticeGeometric(_LatticeOptions[Drawn]):
         if not self.by.columns:
             self._draw_noise(SeededBits(0))
 
-    def _log_noise(self, noise: Counts) -> float:
-        """Return the log probability by distance and the normalisers of all lattices; -inf off them."""
-        return log_likelihood(self._table, float(self.epsilon), noise)
-
     def _draw_noise(self, source: BitSource) -> Noise:
-        """Exact noise on the lattice."""
-        if self.n is None:
-            return discrete_laplace_array(source, 1 / self.epsilon, self.k)
-        return lattice_noise(source, self.k, self.epsilon)
-
-    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
-        """Return log probabilities by distance and the common normaliser; -inf off the lattice."""
-        self._check_single()
-        noise = raw - counts
-        if isinstance(self.noise, GeometricNoise):
-            return np.asarray(self.noise.log_factor(noise.astype(np.float64)).sum(axis=-1))
-        distance = np.maximum(noise, 0).sum(axis=-1)
-        on_lattice = noise.sum(axis=-1) == 0
-        return np.where(on_lattice, -float(self.epsilon) * distance - log_normaliser(self.k, float(self.epsilon)), -np.inf)
+        """Exact noise on the lattice, of every cell that can occur: a block for each group whose size is public."""
+        noise = self.noise
+        if isinstance(noise, GeometricNoise):
+            return discrete_laplace_array(source, 1 / self.epsilon, noise.cells)
+        drawn: Counts = noise.by_size(1, partial(lattice_blocks, source, self.epsilon))[0]
+        return drawn
 
     def _raw_law(self, counts: Counts) -> Law:
         """Two categories: all outcomes, the tails added to 0 and n. More: the noise out to where next to no probability is left.

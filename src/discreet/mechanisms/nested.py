@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from discreet import limits
-from discreet.arrays import Counts
+from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.lattice import GeometricNoise, LatticeNoise, distance_atoms, law_of_any_total, law_of_known_total
@@ -23,7 +23,7 @@ from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
 from discreet.model.datasets import check_outcomes
 from discreet.record.guarantee import Guarantee
 from discreet.sampling import BitSource, SeededBits
-from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_noise
+from discreet.sampling.bulk import ATTEMPTED, discrete_laplace_array, lattice_blocks
 from discreet.sampling.noise import check_fits, noise_seconds
 from discreet.validation import check_positive, items_of
 
@@ -169,7 +169,7 @@ class Nested(Mechanism[tuple[int, ...]]):
         parts = zip(self.epsilons, self._levels.nodes, strict=True)
         if self.n is None:
             return np.concatenate([discrete_laplace_array(source, 1 / part, len(level)) for part, level in parts])
-        return np.concatenate([np.asarray(lattice_noise(source, len(level), part)) for part, level in parts])
+        return np.concatenate([lattice_blocks(source, part, len(level), 1)[0] for part, level in parts])
 
     def _sampler(self, counts: Any) -> Sampler:
         """Adds exact noise to the counts of all levels."""
@@ -191,14 +191,10 @@ class Nested(Mechanism[tuple[int, ...]]):
             raise InvalidInputError(f"a raw outcome of this mechanism has {self._levels.cells} whole numbers, from coarse to fine")
         return float(self._log_probabilities(self._checked(counts), outcome[None, :].astype(np.int64))[0])
 
-    def _log_probabilities(self, counts: Counts, raw: Counts) -> Any:
+    def _log_probabilities(self, counts: Counts, raw: Counts) -> Floats:
         """A sum over the levels; -inf off the lattices of a public n."""
-        found = np.zeros(len(raw))
-        for noise, one in zip(self._levels.noise, self._levels.split(raw - self._levels.sums(counts)), strict=True):
-            found += noise.log_factor(one.astype(np.float64)).sum(axis=-1) + noise.log_constant(one.shape[-1])
-            if self.n is not None:
-                found[one.sum(axis=-1) != 0] = -np.inf
-        return found
+        levels = zip(self._levels.noise, self._levels.split(raw - self._levels.sums(counts)), strict=True)
+        return sum((noise.log_probability(one) for noise, one in levels), np.zeros(len(raw)))
 
     def _raw_law(self, counts: Counts) -> Law:
         """Return all outcomes of all levels together, for few categories and little noise."""

@@ -61,6 +61,14 @@ class CellNoise(ABC):
         """Return the logarithm of what the factors of a block of so many cells lack together to be a probability."""
         return 0.0
 
+    def log_probability(self, noise: Counts) -> Floats:
+        """ln P of the noise of all cells, on the last axis; -inf where that of a block does not add up to 0."""
+        found = np.asarray(self.log_factor(noise.astype(np.float64)).sum(axis=-1))
+        starts, sizes = np.array([(block.start, len(block)) for block in self.blocks if len(block)], dtype=np.int64).reshape(-1, 2).T
+        for size, many in zip(*np.unique(sizes, return_counts=True), strict=True):
+            found = found + int(many) * self.log_constant(int(size))
+        return found if not len(starts) else np.where(np.add.reduceat(noise, starts, axis=-1).any(axis=-1), -np.inf, found)
+
     @abstractmethod
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
         """The least and the largest noise of the sum of so many cells of a block of cells, but for at most `tail` beyond either."""

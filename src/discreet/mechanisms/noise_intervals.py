@@ -13,7 +13,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import RefusedError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.table_noise import alike
+from discreet.mechanisms.reports import alike
 from discreet.model.tables import TableSpace
 from discreet.validation import check_share
 

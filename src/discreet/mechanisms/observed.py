@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Drawn, Mask
@@ -111,7 +112,7 @@ class Observed(Tabled[Drawn]):
         """Refused: there is nothing to study here."""
         raise RefusedError("counts that others published are read; discreet neither draws nor lists them")
 
-    def _log_noise(self, noise: Counts) -> float:  # noqa: ARG002
+    def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:  # noqa: ARG002
         """Refused: there is nothing to study here."""
         raise RefusedError("counts that others published are read; discreet neither draws nor lists them")
 

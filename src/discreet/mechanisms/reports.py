@@ -4,13 +4,15 @@ A report reads the outcome and public numbers alone, so it costs no privacy, and
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import frozen
 
 from discreet import limits
-from discreet.arrays import Counts
+from discreet.arrays import Counts, Mask
+from discreet.model.tables import TableSpace
 
 _SECONDS_A_SEARCH, _SECONDS_A_DISTANCE = 0.24, 3e-7
 """At least three times the seconds that searches took on a machine of two cores."""
@@ -179,3 +181,43 @@ class Projected(Report):
         """Return one outcome as an array: a constant may be taken off, and what is n or more below the largest becomes 0."""
         highest = max(raw)
         return np.array([max(z - highest, -self.n) for z in raw], dtype=np.int64)
+
+
+def alike(possible: Mask) -> Iterator[tuple[Counts, Counts]]:
+    """Groups in which the same categories can occur: their rows, and the columns of those categories."""
+    if possible.all():
+        yield np.arange(len(possible)), np.arange(possible.shape[1])
+        return
+    patterns, pattern = np.unique(possible, axis=0, return_inverse=True)
+    for number, columns in enumerate(patterns):
+        yield np.flatnonzero(pattern.ravel() == number), np.flatnonzero(columns)
+
+
+@frozen
+class TableReport(Report):
+    """The nearest table with the public totals: of every group, of all together, or none but that no count is negative."""
+
+    space: TableSpace
+
+    def __call__(self, raw: Counts) -> Counts:
+        """The reported table of one noisy table."""
+        space, possible = self.space, self.space.cells.possible
+        if space.n is None:
+            return np.maximum(raw, 0)
+        result = np.zeros_like(raw)
+        if space.sizes is None:
+            result[possible] = project(raw[possible][None, :], space.n)[0]
+            return result
+        sizes = np.array(space.sizes)
+        for rows, columns in alike(possible):
+            if len(columns):
+                result[np.ix_(rows, columns)] = project(raw[np.ix_(rows, columns)], sizes[rows][:, None])
+        return result
+
+    def one(self, raw: Counts) -> Counts:
+        """The reported table of one noisy table."""
+        return self(raw)
+
+    def row(self, raw: tuple[int, ...]) -> Counts:
+        """The outcome as an array."""
+        return np.array(raw, dtype=np.int64)

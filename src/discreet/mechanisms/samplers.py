@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import field, frozen
 
-from discreet.arrays import Counts
+from discreet.arrays import Counts, Mask
 from discreet.sampling import BitSource
 
 Noise = Sequence[int] | Counts
@@ -38,3 +38,18 @@ class AddedNoise:
         in_array = isinstance(drawn, np.ndarray) and drawn.dtype.kind == "i"
         noise = drawn if in_array else np.array(drawn, dtype=object)  # Python integers of any size; unsigned ones would become floats
         return tuple((self.counts[: len(noise)] + noise).tolist())
+
+
+@frozen(repr=False, eq=False)
+class NoisyTable:
+    """A sampler that adds exact noise to the private counts of a table, but for cells that cannot occur."""
+
+    counts: Counts = field(repr=False)
+    noise: Callable[[BitSource], Noise] = field(repr=False)
+    possible: Mask
+
+    def draw(self, source: BitSource) -> Counts:
+        """The noisy counts of every cell, a row a group."""
+        noisy = self.counts.copy()
+        noisy[self.possible] += self.noise(source)
+        return noisy

@@ -15,8 +15,7 @@ from discreet.arrays import Counts, Drawn
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.reports import NonNegative, Projected, Report
-from discreet.mechanisms.table_noise import TableReport
+from discreet.mechanisms.reports import NonNegative, Projected, Report, TableReport
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
@@ -146,10 +145,6 @@ class Tabled(Mechanism[Drawn]):
         alone: Any = evolve(self, prior=prior, n=n, **layout)
         return cast("Tabled[tuple[int, ...]]", alone)
 
-    @abstractmethod
-    def _log_noise(self, noise: Counts) -> float:
-        """The log probability of the noise of a whole table."""
-
     def log_prob(self, counts: ArrayLike, raw: ArrayLike) -> float:
         """Log probability of one raw outcome. For study: it is a function of the private counts."""
         if not self.by.columns:
@@ -158,7 +153,7 @@ class Tabled(Mechanism[Drawn]):
         if outcome.shape != self._table.cells.shape or outcome.dtype.kind not in "iu":
             raise InvalidInputError(f"a raw outcome of this mechanism is a table of whole numbers of shape {self._table.cells.shape}")
         noise, possible = outcome - self._checked(counts), self._table.cells.possible
-        return self._log_noise(noise) if not noise[~possible].any() else -inf
+        return float(self.noise.log_probability(noise[possible])) if not noise[~possible].any() else -inf
 
     def simulate(self, counts: ArrayLike, size: int, rng: np.random.Generator | int | None = None) -> Counts:
         """Fast float Monte Carlo draws of the reported counts, for experiments. Never publish them: they are not exact."""

@@ -157,9 +157,11 @@ ATTEMPTED = 1024
 """Categories up to which whole vectors are attempted: at most 2 sqrt(k) times on average. By way of the total it is twice at most."""
 
 
-def lattice_noise(source: BitSource, k: int, epsilon: Fraction) -> Integers:
-    """One draw of k integers that add up to 0, with probability proportional to exp(-ε/2 Σ|d_i|): the law of LatticeGeometric."""
-    return lattice_array(source, k, epsilon, 1)[0] if k <= ATTEMPTED else wide_lattice_array(source, k, epsilon)
+def lattice_blocks(source: BitSource, epsilon: Fraction, k: int, blocks: int) -> Integers:
+    """Draws of k integers that add up to 0, with probability proportional to exp(-ε/2 Σ|d_i|), a row each: the law of LatticeGeometric."""
+    if k <= ATTEMPTED:
+        return lattice_array(source, k, epsilon, blocks)
+    return np.concatenate([wide_lattice_array(source, k, epsilon)[None] for _ in range(blocks)])
 
 
 @lru_cache(maxsize=64)
@@ -171,7 +173,7 @@ def _lattice_laws(k: int, numerator: int, denominator: int) -> tuple[NoiseLaw, .
 
 
 def lattice_array(source: BitSource, k: int, epsilon: Fraction, blocks: int) -> Integers:
-    """Independent draws of `lattice_noise`, a row for each block: for tables of many groups with the same few categories.
+    """Independent draws of `lattice_blocks`, a row for each block: for tables of many groups with the same few categories.
 
     Two categories have (Z, -Z) for a two-sided geometric Z of slope ε. With more, k - 1 two-sided geometrics of slope ε/2 and what makes
     their sum 0 are kept if and only if one geometric of the same slope is at least as large as that rest. Whether an attempt is kept says
@@ -198,7 +200,7 @@ def lattice_array(source: BitSource, k: int, epsilon: Fraction, blocks: int) -> 
 
 
 def wide_lattice_array(source: BitSource, k: int, epsilon: Fraction) -> Integers:
-    """One draw of `lattice_noise` for many categories, by way of the total."""
+    """One draw of `lattice_blocks` for many categories, by way of the total."""
     check_fits(2 / epsilon, k)
     law, peak = geometric_law(2 / epsilon), mode(k, epsilon)
     while True:
