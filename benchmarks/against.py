@@ -82,22 +82,30 @@ def _summaries(promise: str, groups: int, categories: int, epsilon: float) -> Ac
     import numpy as np
 
     from benchmarks.groups import noisy_table
-    from discreet.inference.tables.summaries import group_summaries
-    from discreet.mechanisms.lattice import GeometricNoise
 
     z, slope, public = noisy_table(promise, groups, categories, epsilon)
-    return lambda: group_summaries(z, np.ones(categories), GeometricNoise(categories, slope), **public)
+    return _group_summaries(z, np.ones(categories), slope, **public)
 
 
 def _small_summaries(epsilon: float) -> Action:
     import numpy as np
 
     from benchmarks.augmentation import CATEGORIES, TOTAL, noisy_table
-    from discreet.inference.tables.summaries import group_summaries
-    from discreet.mechanisms.lattice import GeometricNoise
 
     z, slope = noisy_table(epsilon, 1)
-    return lambda: group_summaries(z, np.ones(CATEGORIES), GeometricNoise(CATEGORIES, slope), total=TOTAL)
+    return _group_summaries(z, np.ones(CATEGORIES), slope, total=TOTAL)
+
+
+def _group_summaries(z: Any, a: Any, slope: float, **public: Any) -> Action:
+    """Summaries of a table with geometric noise, also in revisions that ask for the slope of the noise."""
+    from discreet.inference.tables.summaries import group_summaries
+
+    noise: Any = slope
+    if "noise" in signature(group_summaries).parameters:
+        from discreet.mechanisms.lattice import GeometricNoise
+
+        noise = GeometricNoise(len(a), slope)
+    return lambda: group_summaries(z, a, noise, **public)
 
 
 def _contrasts(promise: str, groups: int) -> Action:

@@ -67,10 +67,8 @@ class BetaPlanes:
         low, high, error, whole = np.empty((4, len(self)))
 
         def search(chosen: Counts, sums: PlaneSums) -> None:
-            part = self.rows(chosen)
-
             def exact(row: int) -> BetaMixture | None:
-                return part.mixture(row) if part.of_sum[row].any() else None
+                return self.mixture(int(chosen[row])) if self.of_sum[chosen[row]].any() else None
 
             low[chosen], high[chosen], wrong = equal_tailed(sums.beyond, guesses[:, chosen], tail, precision, exact)
             error[chosen], whole[chosen] = wrong + sums.error, sums.whole

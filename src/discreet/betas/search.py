@@ -98,8 +98,9 @@ def quantiles(evaluate: Evaluate, guess: Floats, tail: float, precision: float) 
 
     def look(open_: Counts, at: Floats) -> tuple[Floats, Floats]:
         np.put(latest, open_, at)
-        some = np.unique(open_ % latest.shape[1])
-        rows = some if _COPIED * len(some) < latest.shape[1] else slice(None)
+        wanted = np.zeros(latest.shape[1], dtype=np.bool_)
+        wanted[open_ % latest.shape[1]] = True
+        rows = np.flatnonzero(wanted) if _COPIED * np.count_nonzero(wanted) < latest.shape[1] else slice(None)
         found[:, :, rows] = evaluate(rows, latest[:, rows])
         mass, density = found.reshape(2, -1)[:, open_]
         return mass, density

@@ -16,7 +16,7 @@ concave function can be above that added.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -102,7 +102,7 @@ class Tangent:
     log_masses: Floats
     """The share, for every node, of its category's sum in the counts from it to before the next one, as a logarithm."""
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean of the total."""
         return float(self.means.sum())

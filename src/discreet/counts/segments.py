@@ -155,7 +155,7 @@ class LawOfAnyTotal:
     beyond: float = 0.0
     """Upper bound on the probability of what was left out before."""
 
-    @property
+    @cached_property
     def windows(self) -> list[tuple[int, int]]:
         """The first and the last count of each category."""
         return [(window.low, window.high) for window in self.segments[0].windows]

@@ -53,7 +53,7 @@ class _Parameters:
     def k(self) -> int:
         return len(self.exact)
 
-    @property
+    @cached_property
     def exact_total(self) -> Fraction:
         return sum(self.exact, Fraction(0))
 

@@ -13,6 +13,8 @@ from discreet.arrays import Counts, Floats
 _PANEL = 32
 """Integers of a panel that are all nodes."""
 _PANEL_RULE_NODES = 16
+_SHORT_RULE = 1 << 14
+"""Weights of a rule up to which it is kept for the next call."""
 _NEARLY_AN_INTEGRAL = 4096
 """The rule for so many integers differs from that of an integral by 1/24 of the square of this: 2e-9."""
 
@@ -44,8 +46,13 @@ def _gauss(centre: float, off_diagonal: Floats, mass: float) -> tuple[Floats, Fl
 def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
     """Return Chebyshev's nodes from 0 to size - 1, and their weights: a column for each node, a row for each place.
 
-    The nodes are whole, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded.
+    The nodes are whole, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded. Short rules are kept.
     """
+    return (_whole_rule if size * nodes <= _SHORT_RULE else _whole_rule.__wrapped__)(size, nodes)
+
+
+@lru_cache(maxsize=128)
+def _whole_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
     half = 0.5 * (size - 1.0)
     whole = np.unique(np.rint(half - half * np.cos(np.pi * np.arange(nodes) / (nodes - 1.0))).astype(np.int64))
     return whole, interpolation(size, whole)

@@ -57,17 +57,16 @@ def all_but_one(spectra: Spectra) -> tuple[Spectra, Spectra]:
     """Return for each of the spectra on the last axis but one the product of all others, and that of all, without dividing by what may be
     0.
     """
-    many = spectra.shape[-2]
-    others = np.empty_like(spectra)
-    product = np.ones_like(spectra[..., 0, :])
-    for i in range(many):
-        others[..., i, :] = product
-        product = product * spectra[..., i, :]
-    after = np.ones_like(product)
-    for i in range(many - 1, 0, -1):
-        after = after * spectra[..., i, :]
-        others[..., i - 1, :] *= after
-    return others, product
+    each, others = np.moveaxis(spectra, -2, 0), np.empty_like(spectra)
+    before = np.moveaxis(others, -2, 0)
+    before[0] = 1.0
+    for i in range(1, len(each)):
+        np.multiply(before[i - 1], each[i - 1], out=before[i])
+    whole, after = before[-1] * each[-1], each[-1].copy()
+    for i in range(len(each) - 2, -1, -1):
+        before[i] *= after
+        after *= each[i]
+    return others, whole
 
 
 def convolved(left: Floats, right: Floats, axes: Sequence[int] | None = None) -> Floats:

@@ -100,7 +100,8 @@ class Transforms:
         """
         start = totals - self.windows.low.sum(axis=1)
         rest = (start[:, None] - np.arange(self.windows.width)) % self.length
-        return np.maximum(at_places(self.of_others(chosen), rest), 0.0)
+        found = at_places(self.of_others(chosen), rest)
+        return np.asarray(np.maximum(found, 0.0, out=found))
 
 
 # --- a public total ---------------------------------------------------------------------------------------------------
