@@ -107,11 +107,15 @@ REPORT_PAIRS = 1 << 20
 # --- Privacy losses ---------------------------------------------------------------------------------------------------
 
 LOSS_CANDIDATES = 6_000
-"""With three or more categories the laws of all datasets are held at once: a table of at most this size squared, 288 MB."""
+"""The most candidates of a computed loss for three or more categories, where the laws of all datasets are held at once: a table of at most
+this size squared, 288 MB.
+"""
 LOSS_RECORDS = 10_000
-"""With two categories a neighbour is the next dataset, and two laws are held at a time; the time is quadratic in n, some seconds here."""
+"""The most records of a computed loss for two categories: a neighbour is the next dataset, two laws are held at a time, and the time is
+quadratic in n, some seconds here.
+"""
 LOSS_COMPARISONS = 600_000_000
-"""With three or more categories: probabilities that are compared or looked up, which many categories make many; some seconds."""
+"""The most probabilities that a computed loss for three or more categories compares or looks up; some seconds."""
 FILTER_RECORDS = 10_000
 """Laws of more records are not gone through while someone waits for a release: their ε is charged for."""
 COMPOSED_RELEASES = 100_000

@@ -1,4 +1,4 @@
-"""How a long computation says how far it is."""
+"""The means by which a long computation says how far it is."""
 
 from collections.abc import Callable
 

@@ -186,7 +186,7 @@ class LogLikelihood(Op):  # type: ignore[misc]
         return Apply(self, [pt.as_tensor_variable(raw), log_rate], [pt.dvector(), pt.dmatrix()])
 
     def perform(self, node: Any, inputs: Any, outputs: Any) -> None:  # noqa: ARG002
-        """Both at once: what one costs, the other has nearly for nothing."""
+        """Compute value and gradient at once: what one costs, the other has nearly for nothing."""
         raw, log_rate = inputs
         value, slope = self.outcomes.function(raw, np.asarray(log_rate, dtype=np.float64))
         outputs[0][0], outputs[1][0] = np.asarray(value), np.asarray(slope)

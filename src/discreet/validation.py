@@ -77,12 +77,12 @@ _PERCENTAGE = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,9})?) ?%")
 
 
 def with_point(text: str) -> str:
-    """How to write a decimal that was written with a comma, as the end of a message; empty for other texts."""
+    """Return the end of a message that says how to write a decimal that was written with a comma; empty for other texts."""
     return f"; a decimal has a point, so write {text.strip().replace(',', '.')}" if _COMMA.fullmatch(text.strip()) else ""
 
 
 def _spelling_hint(text: str) -> str:
-    """How to write a decimal with a comma or a percentage for Python, which reads neither; as the end of a message."""
+    """Return the end of a message that says how to write a decimal with a comma, or a percentage, for Python, which reads neither."""
     found = _PERCENTAGE.fullmatch(text.strip())
     if found is None:
         return with_point(text)
@@ -199,7 +199,7 @@ def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, 
 
 
 def spelling(label: Any) -> str:
-    """How a label is written: 1 and "1" are the same category, and so are True and "true"."""
+    """Return the text of a label: 1 and "1" are the same category, and so are True and "true"."""
     if isinstance(label, np.generic):
         label = label.item()
     try:

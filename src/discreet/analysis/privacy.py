@@ -194,7 +194,7 @@ def only_prior_speaks(n: int, epsilon: Number) -> bool:
 
 
 _SLIGHT_SLACK = 0.005
-"""Less of ε than this left unused is not worth a word."""
+"""The least part of ε that is worth a word when it is left unused."""
 
 
 _ROUNDED = "what was computed is what is claimed, up to the rounding errors of the law that the mechanism lists"

@@ -1,4 +1,5 @@
-"""Where the posterior of the parts of a count has its mass: windows for the parts and for their total (docs/proofs/inference.md).
+"""The places where the posterior of the parts of a count has its mass: windows for the parts and for their total
+(docs/proofs/inference.md).
 
 The weight of counts x is `h(n) Π_i g_i(x_i)`, n = Σx, with h(n) = p(n) n!/Γ(A + n) and p the weight of the root. For any tilt λ, any
 totals B and any event E,

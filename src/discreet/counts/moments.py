@@ -119,7 +119,9 @@ class _Moments:
 
 @dataclass(frozen=True, eq=False)
 class ScoreMoments:
-    """For each total n of the counts P(n), and E[S; n], E[S²; n] and E[Σ w² x; n]: the expectations where n is the total."""
+    """The moments of a score for each total n of the counts: P(n), and E[S; n], E[S²; n] and E[Σ w² x; n]: the expectations where n is the
+    total.
+    """
 
     n: Floats
     mass: Floats

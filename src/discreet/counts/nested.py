@@ -35,7 +35,7 @@ from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolved
 
 _FIRST_DEPTH, _DEEPEST, _ROUNDS = 60.0, 600.0, 5
-"""How far below its largest, in logarithms, values of laws are held: deeper where noise at one level contradicts that at another."""
+"""The depth below its largest value, in logarithms, to which a law is held: deeper where noise at one level contradicts that at another."""
 _MOST_OMITTED = 1e-9
 """Probability left out up to which a law is given at all."""
 _PRODUCTS = 1 << 33
@@ -43,7 +43,7 @@ _PRODUCTS = 1 << 33
 _HOPELESS = 0.1
 """Probability left out from which on totals are bounded in stretches."""
 _BEYOND_LAST = 1e-19
-"""What a law leaves out of a stretch of totals, relative to the evidence."""
+"""The part of a stretch of totals that a law leaves out, relative to the evidence."""
 _TILTS = 3
 """Times a tilt is put at the likeliest total, which another tilt has found."""
 _ENDS = np.unique(np.rint(np.geomspace(1.0, 2.0**40, 300)))
@@ -51,7 +51,7 @@ _ENDS = np.unique(np.rint(np.geomspace(1.0, 2.0**40, 300)))
 _TOTALS_SAMPLED = np.unique(np.rint(np.concatenate([np.arange(4096.0), np.geomspace(4096.0, 2.0**53, 4000)])))
 """Totals at which the factor of the total is looked at for its bound."""
 _REGROUPED = 40.0
-"""How much deeper laws are held where parts are put together anew, so that nothing is lost that would count."""
+"""The further depth to which laws are held where parts are put together anew, so that nothing is lost that would count."""
 _UNLISTED = 1e-16
 """Probability of all counts together that a list leaves out."""
 _SETS = 3
@@ -71,7 +71,7 @@ class Node:
     """The parts of the law that are below it."""
     halves: "tuple[Node, Node] | None" = None
     factor: Floats | None = None
-    """What its own observation weighs, at the values of `run`, relative to the largest."""
+    """The weight of the count's own observation at the values of `run`, relative to the largest."""
     scale: float = 0.0
     """The logarithm of what the law was divided by."""
     centre: float = 0.0
@@ -89,7 +89,7 @@ class Node:
 
 @dataclass(frozen=True)
 class _Held:
-    """How far out laws are held, under which tilt, and at which rate what lies above the uppermost observed counts may grow."""
+    """The depth to which laws are held, their tilt, and the rate at which the weight above the uppermost observed counts may grow."""
 
     depth: float
     tilt: float = 0.0
@@ -367,7 +367,7 @@ class _Stretches:
         return np.asarray(lost + logs - law.held.tilt * n <= log_evidence + np.log(_BEYOND_LAST))
 
     def _beyond(self, log_evidence: float, n: Floats, logs: Floats, tilts: tuple[float, float]) -> tuple[int, float] | None:
-        """How many more totals than the first one of these tilts bounds, and the bound, relative to the evidence."""
+        """Return the number of totals beyond the first that one of these tilts bounds, and the bound, relative to the evidence."""
         for tilt in tilts:
             node = self._held(tilt)
             many = 0 if node is None else _run_of(self._good(node, log_evidence, n[1:], logs[1:]))
@@ -382,7 +382,7 @@ class _Stretches:
 
 
 def _run_of(good: Mask) -> int:
-    """How many are true before the first that is not."""
+    """Return the number of true entries before the first that is not."""
     return len(good) if good.all() else int(good.argmin())
 
 
@@ -704,10 +704,12 @@ class _Grouping:
     of: dict[int, int]
     """The set of each part."""
     needed: list[int]
-    """How many parts each set has."""
+    """The number of parts of each set."""
 
     def of_node(self, node: Node) -> tuple[Node, int | None] | None:
-        """The same count and, if all its parts are in one set, that set; None if a set is neither inside of a count nor outside."""
+        """Return the count in the grouped tree and, if all its parts are in one set, that set; None if a set is neither inside of a count
+        nor outside.
+        """
         sets = {self.of[part] for part in node.leaves}
         if len(sets) == 1:
             return node, sets.pop()

@@ -38,11 +38,11 @@ class Tally:
     codes: Counts
     """The codes of cells that occur: of group g and category c, g (k + 2) + c, where k is undeclared and k + 1 a null."""
     records: Counts
-    """How many records or persons each of them has."""
+    """The number of records or persons of each cell."""
     troubles: tuple[tuple[int, bool], ...] = ()
     """Columns of the groups, by position, that have a value without a group, and whether it is a null."""
     nameless: int = 0
-    """How many rows have no id."""
+    """The number of rows without an id."""
     bad_weights: int = 0
     moves: bool = False
     """Whether a person has rows in more than one group."""
@@ -52,7 +52,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Coding:
-    """How the values of a column become codes; those that are undeclared, and nulls, have the codes of strangers."""
+    """The rule by which the values of a column become codes; those that are undeclared, and nulls, have the codes of strangers."""
 
     column: str
     declared: Declared
@@ -286,7 +286,7 @@ def _codings(questions: Sequence[CountingQuestion]) -> list[dict[str, _Coding]]:
 
 
 def _every(questions: Sequence[CountingQuestion]) -> dict[str, _Coding]:
-    """All that is coded for some question, once."""
+    """Return everything that is coded for some question, once."""
     return {name: coding for codings in _codings(questions) for name, coding in codings.items()}
 
 

@@ -47,7 +47,9 @@ class Declared:
 
     @cached_property
     def meaning(self) -> Hashable:
-        """What two declarations have in common that give all values the same codes: of equal labels, 1 and True are written otherwise."""
+        """Return a key that two declarations share if they give all values the same codes: of equal labels, 1 and True are written
+        otherwise.
+        """
         values = [(label, code) for code, label in enumerate(self.labels)], self.aliases, self.corrections
         typed = tuple(tuple((type(value), value, code) for value, code in pairs) for pairs in values)
         return typed, self.spelling, None if self.rule is None else (type(self.rule), repr(vars(self.rule)))
@@ -221,11 +223,11 @@ _CATEGORY_BITS = 3300
 
 
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-"""How programs write truth values as text."""
+"""The ways in which programs write truth values as text."""
 
 
 def _spellings(label: Hashable) -> list[str]:
-    """How a label is written, which is what it must have in common with a value to match it, whatever the column's type."""
+    """Return the ways to write a label: a value matches it if it is written like one of them, whatever the column's type."""
     return [text for text, truth in _TRUTH.items() if truth is label] if isinstance(label, bool) else [str(label)]
 
 
@@ -245,7 +247,9 @@ BLANKS = " \t\n\r\v\f"
 
 
 def _alike(text: str, rules: tuple[str, ...]) -> set[str]:
-    """How a text may come out of an engine that applies the rules: not all write the last sigma of a word, or ß, as Python does."""
+    """Return the forms that a text may have after an engine applied the rules: not all write the last sigma of a word, or ß, as Python
+    does.
+    """
     text = text.strip(BLANKS) if "trim" in rules else text
     text = without_accents(text) if "ignore accents" in rules else text
     if "ignore case" not in rules:

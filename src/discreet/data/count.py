@@ -32,7 +32,7 @@ class CategoryCounts:
     """Private counts of the declared categories, accepted wherever `counts` are. Its repr shows none of them."""
 
     counts: Counts
-    """How many records (or persons) are in each category; private, and read-only."""
+    """The number of records (or persons) in each category; private, and read-only."""
     categories: tuple[Hashable, ...]
     """The declared categories, in the order of the counts."""
     unit: Unit
@@ -60,7 +60,7 @@ class TableCounts:
     """Private counts of the declared categories in every group, as a mechanism with groups takes them. Its repr shows none of them."""
 
     counts: Counts
-    """How many records (or persons) are in each cell, a row a group and a column a category; private, and read-only."""
+    """The number of records (or persons) in each cell, a row a group and a column a category; private, and read-only."""
     cells: Cells
     """The declared groups by the declared categories, and which cells are impossible."""
     unit: Unit

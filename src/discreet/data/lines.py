@@ -37,7 +37,7 @@ Opener = Callable[[], AbstractContextManager[BinaryIO]]
 
 @dataclass(frozen=True)
 class LineReading:
-    """How text is to be read; all of it is public."""
+    """The way in which text is to be read; all of it is public."""
 
     columns: tuple[str, ...]
     encoding: str = "utf-8"
@@ -79,9 +79,9 @@ class TextRows:
     def __init__(self, texts: Iterable[Opener], reading: LineReading) -> None:
         self._texts, self._reading = list(texts), reading
         self.trouble: DiscreetError | None = None
-        """Why reading ended early; what the engine has counted by then is void."""
+        """The reason why reading ended early; what the engine has counted by then is void."""
         self.unreadable = 0
-        """How many lines were unreadable, if read strictly. Private, like a count."""
+        """The number of unreadable lines, if they were read strictly. Private, like a count."""
         self.numbers = set(reading.numbers)
         """The columns that the reading names of which every text, as far as it was read, is a number or empty. Private."""
 

@@ -28,7 +28,7 @@ class MadeLabels(tuple[str, ...]):
     outside: ClassVar[str]
     """The values that have no label, in the words of a message."""
     missing_in_shell: ClassVar[str] = "or CATEGORY behind the rule"
-    """How a shell gives missing values a label."""
+    """The way in which a shell gives missing values a label."""
 
     @classmethod
     def _labelled(cls, labels: list[str], missing: str | None) -> Self:

@@ -170,7 +170,7 @@ _SPAN = re.compile(rb'number-(?:rows|columns)-spanned="([^"]*)"')
 _NOT_ITS_TYPE = rb'(?:\s+(?!\w+:value-type)[\w:.-]+="[^"]*")*'
 _VALUELESS_CELL = re.compile(rb"<(?:\w+:)?table-cell" + _NOT_ITS_TYPE + rb'\s+\w+:formula="[^"]*"' + _NOT_ITS_TYPE + rb"\s*/?>")
 _LONGEST_MATCH = 1 << 16
-"""More bytes than a formula has, which is at most 8192 characters long."""
+"""The most bytes of a formula that are looked at: more than one has, which is at most 8192 characters long."""
 
 
 # --- statistics -------------------------------------------------------------------------------------------------------

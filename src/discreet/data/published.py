@@ -19,7 +19,7 @@ Cell = str | None
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedLayout:
-    """Where a file has its groups, categories, counts and public sizes."""
+    """The columns in which a file has its groups, categories, counts and public sizes."""
 
     by: Sequence[str] = ()
     """The columns of the groups; none of one variable."""
@@ -38,7 +38,7 @@ class PublishedLayout:
 
 @dataclass(frozen=True, repr=False)
 class PublishedTable:
-    """What a file says: categories, the groups by column, their counts, and their sizes where these are public."""
+    """The content of a file: categories, the groups by column, their counts, and their sizes where these are public."""
 
     categories: tuple[str, ...]
     by: Mapping[str, list[str]]

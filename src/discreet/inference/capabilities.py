@@ -22,9 +22,9 @@ class Capabilities:
     """The capabilities of readers of a mechanism's releases. A text says why something is out of reach; None: it is not."""
 
     no_noise_aware: str | None
-    """Why a release will have no noise-aware posterior: no means and intervals that allow for the noise."""
+    """The reason why a release will have no noise-aware posterior: no means and intervals that allow for the noise."""
     no_privacy_loss: str | None
-    """Why the privacy loss cannot be computed: `verify` will give no answer, and a promise rests on its proof alone."""
+    """The reason why the privacy loss cannot be computed: `verify` will give no answer, and a promise rests on its proof alone."""
     noise_aware_pairs: int | None = None
     """About how many pairs of possible counts a noise-aware posterior goes through at most, if that takes more than a few seconds."""
 

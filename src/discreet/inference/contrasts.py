@@ -248,7 +248,7 @@ _ADDING_SCALES: dict[Move, tuple[Callable[[Floats], Floats], Callable[[Floats], 
     scaled: (log_expit, lambda y: 1.0 / expit(-y)),
     shifted: (expit, lambda y: 1.0 / (expit(y) * expit(-y))),
 }
-"""For each way to move log-odds, the scale on which it adds, and the derivative of log-odds on that scale."""
+"""The scale on which each way to move log-odds adds, and the derivative of log-odds on that scale."""
 
 
 def _near(law: JointLaw, move: Move, ends: tuple[float, float], levels: Floats) -> Floats:

@@ -42,9 +42,9 @@ class Figures(GroupSummaries, Framed):
     by: Groups | None
     categories: tuple[Hashable, ...]
     level: float
-    """How much probability each interval holds by itself."""
+    """The probability that each interval holds by itself."""
     together: float | None = None
-    """How probable it is, at least, that all intervals hold; None where they were not made to hold together."""
+    """The least probability that all intervals hold; None where they were not made to hold together."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         return np.array(np.stack([self.low, self.high], axis=-1), dtype=dtype, copy=copy)

@@ -89,7 +89,7 @@ def _scored(posterior: "NoiseAware", weights: Floats, draws: int, rng: Rng) -> F
 
 
 _TAIL_PRECISION = 1e-12
-"""How exactly the probabilities beyond intervals are found, relative to them, where all categories are computed together."""
+"""The relative precision of the probabilities beyond intervals, where all categories are computed together."""
 _LEAST_JOINT_PARAMETER = Fraction(1, 100)
 _LARGEST_JOINT_TOTAL = 10**12
 """Prior parameters below the one, or adding up to more than the other, are computed with one category at a time."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STEP = 1e-15
-"""How closely quantiles are searched for, on the scale of the difference or of the logarithm of a ratio."""
+"""The step of the search for quantiles, on the scale of the difference or of the logarithm of a ratio."""
 _UNFOLLOWED = 1e-13
 """Differences of probabilities that a search does not follow."""
 _LEAST_BELOW, _MOST_BELOW = 1e-300, 1.0 - 2.0**-53

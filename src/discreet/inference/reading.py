@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Kind = Literal["eti", "hdi"]
 """Kinds of intervals: with equal tails, or of highest density."""
 _LEAST_MASS = 2.0**-40
-"""Both ends of an interval with this much probability are taken for the median."""
+"""The least mass of an interval: both ends of one that holds less are taken for the median."""
 
 
 class Reading(ABC):

@@ -1,4 +1,4 @@
-"""From raw outcomes to the posterior law of the true counts that they are about, by listing it or by a tree (docs/proofs/inference.md).
+"""The posterior law of the true counts given raw outcomes, by listing it or by a tree (docs/proofs/inference.md).
 
 `w_x ∝ Π_r P(z_r | x) · p(n) DirMult(x; n, a)` for counts x of total n, p the prior of n where it is private: of one outcome or several.
 

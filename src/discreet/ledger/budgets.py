@@ -103,7 +103,7 @@ class Charge:
     divergence: Fraction | None
     """The charge to the budget's filter; None if it has none."""
     why: str
-    """Why the loss is not the promise's own; empty if it is."""
+    """The reason why the loss is not the promise's own; empty if it is."""
 
     def __str__(self) -> str:
         where = period_words(self.promise.period)

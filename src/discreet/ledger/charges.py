@@ -52,7 +52,7 @@ _EXAMPLES = {"day": "2026-11-18", "month": "2026-11", "quarter": "2026-Q4", "yea
 
 
 def _refusal(budget: Budget, unit: Unit, neighbours: Relation) -> BudgetError:
-    """Why a release cannot be charged to a budget, and what can be done instead."""
+    """Return the reason why a release cannot be charged to a budget, and what can be done instead."""
     if budget.unit == "person" and unit == "record":
         fault = f"the budget of {budget.dataset!r} protects persons and this release only records: say whose a row is, with"
         declare = "or, if every row is another person's, declare that, with"
@@ -84,7 +84,7 @@ _WHY_TWO = {
     "replace one": "replacing one is removing one and adding another",
     "add or remove one": "one record more or less can change the answer that its person counts for",
 }
-"""Why one step of a budget can be two of a release, by the budget's step."""
+"""The reasons why one step of a budget can be two of a release, by the budget's step."""
 
 
 def charge_for(budget: Budget, promise: Promise, mechanism: "Mechanism | None") -> Charge:
@@ -136,7 +136,7 @@ def exact_promise(prepared: "Prepared | Release") -> Promise:
 
 
 def why_more(budget: Budget, line: Spend) -> str:
-    """Why a budget was charged more than the release's own loss; empty if it was not."""
+    """Return the reason why a budget was charged more than the release's own loss; empty if it was not."""
     return _WHY_TWO[budget.neighbours.step] if line.loss != line.guarantee else ""
 
 

@@ -30,7 +30,7 @@ class Statement:
 
     budget: Budget
     spends: int
-    """How many there are in all."""
+    """The number of spends in all."""
     spent: Loss
     """The amount spent, by the plain sum."""
     divergence: Fraction | None

@@ -91,7 +91,7 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
     _names: ClassVar[tuple[str, ...]] = ()
     """Other names it is found by: what the papers call it."""
     _look: ClassVar[tuple[Any, ...]] = ("#858191", "p", (0, (2, 2)), "**")
-    """Its look in pictures: colour, marker, line and hatch, as `plotting.style.MarkStyle` takes them."""
+    """The mechanism's look in pictures: colour, marker, line and hatch, as `plotting.style.MarkStyle` takes them."""
     _layout: ClassVar[tuple[str, ...]] = ()
     """The fields that say how a table is laid out: a record has a place of its own for them."""
     _needs_total: ClassVar[bool] = True

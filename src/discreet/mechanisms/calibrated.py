@@ -1,4 +1,4 @@
-"""Less noise at no cost in privacy: the largest exponent whose certified loss is still within ε.
+"""Calibration, which has less noise at no cost in privacy: the largest exponent whose certified loss is still within ε.
 
 A proof must cover every prior and n; the exact loss of this one is smaller, so the noise can be.
 """

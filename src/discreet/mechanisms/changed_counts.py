@@ -37,7 +37,7 @@ class ReadNoise(CellNoise):
 
     @property
     def is_kernel(self) -> bool:
-        """It is not: a published count says more, or less, than a noisy one."""
+        """Return False: a published count says more, or less, than a noisy one."""
         return False
 
     @abstractmethod
@@ -85,12 +85,12 @@ class FewCounts:
 
     @property
     def bends(self) -> tuple[float, ...]:
-        """All of these counts: nothing is known of how the likelihood bends between them."""
+        """Return all of these counts: nothing is known of how the likelihood bends between them."""
         return tuple(float(x) for x in range(self.first, self.last + 1))
 
     @property
     def curvature(self) -> float:
-        """It is 0: all these counts are nodes by themselves."""
+        """Return 0: all these counts are nodes by themselves."""
         return 0.0
 
     def __call__(self, x: Floats) -> Floats:

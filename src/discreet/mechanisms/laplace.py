@@ -195,7 +195,7 @@ class LaplaceZhang(_Laplace):
 
     @property
     def _noised(self) -> int:
-        """All k: every count is noised."""
+        """Return k: every count is noised."""
         return self.k
 
     def _own_report(self) -> Report:

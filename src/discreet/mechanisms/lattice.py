@@ -337,7 +337,7 @@ def law_of_any_total(noise: GeometricNoise, counts: Counts) -> Law:
 
 
 def law_of_known_total(counts: Counts, epsilon: float) -> Law:
-    """All noisy counts with the total of the true ones, out to where next to no probability is left."""
+    """List all noisy counts with the total of the true ones, out to where next to no probability is left."""
     noise, log_probability = _noise_law(len(counts), epsilon)
     return Law(noise + counts, log_probability.copy(), UNLISTED)
 

@@ -91,7 +91,7 @@ class MeasuredLevels:
     """The nodes of every level and last the categories themselves, with the noise that all nodes of a level get."""
 
     nodes: tuple[tuple[tuple[int, ...], ...], ...]
-    """For each level the categories of each node, by their positions."""
+    """The categories of each node of each level, by their positions."""
     noise: tuple[CellNoise, ...] = field(repr=False)
 
     @cached_property

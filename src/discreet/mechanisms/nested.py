@@ -154,7 +154,7 @@ class Nested(Mechanism[tuple[int, ...]]):
 
     @property
     def _draw_seconds(self) -> float:
-        """By the number of counts of each level, and of those that are attempted together where n is public."""
+        """Return a bound by the number of counts of each level, and of those that are attempted together where n is public."""
         parts = zip(self.epsilons, self._levels.nodes, strict=True)
         return sum(
             noise_seconds(2 / part, len(level), 1 if self.n is None or len(level) > ATTEMPTED else len(level)) for part, level in parts

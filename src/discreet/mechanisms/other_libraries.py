@@ -22,7 +22,7 @@ from discreet.mechanisms.published import (
 from discreet.validation import check_moderate, check_records, shown
 
 _COUNTED = re.compile(r"Computed DP (?:privacy id )?count with\s+(\w+) mechanism:\s+parameter=([0-9.eE+-]+)")
-"""What a report of PipelineDP says of a count."""
+"""The words in which a report of PipelineDP describes a count."""
 _OF_OPENDP: Mapping[str, Callable[[Fraction], PublishedNoise]] = {
     "Integer Laplace": lambda scale: PublishedGeometric(1 / scale),
     "Integer Gaussian": PublishedGaussian,

@@ -213,7 +213,7 @@ class _SumPart:
     largest: int
     """The largest total that they can have."""
     of: Callable[[int], Floats]
-    """For a total of them: 1 - A of every way to share it among them, a column each, from every dataset, a row each."""
+    """Return, for a total of them, 1 - A of every way to share it among them, a column each, from every dataset, a row each."""
 
 
 def _halves(rows: Sequence[Floats]) -> tuple[_SumPart, _SumPart]:

@@ -39,7 +39,7 @@ class Truthful:
 
     @property
     def bends(self) -> tuple[float, ...]:
-        """All of the answers: more cannot be truthful."""
+        """Return where the likelihood ends: at the number of answers, because more cannot be truthful."""
         return (float(self.answers),)
 
     @property

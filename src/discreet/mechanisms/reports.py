@@ -147,7 +147,7 @@ class NonNegative(Report):
 
 @frozen
 class Cut(Report):
-    """Left to right, each noisy count is cut to what is left of n, and the last category takes the rest.
+    """The report that cuts each noisy count, left to right, to what is left of n; the last category takes the rest.
 
     Not `consistent`, the papers' literal formula: the first k - 1 counts are clamped alone, and only the last one is what is left.
     """

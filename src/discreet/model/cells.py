@@ -20,7 +20,7 @@ Sort = Literal["mean", "group", "declared"]
 
 
 class GroupLook(TypedDict, total=False):
-    """How one category is drawn in every group of a table."""
+    """The look of one category that is drawn in every group of a table."""
 
     category: Hashable
     sort: Sort

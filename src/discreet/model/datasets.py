@@ -100,7 +100,7 @@ class Relation:
         object.__setattr__(self, "within", tuple(sorted(set(columns))))
 
     def __str__(self) -> str:
-        """How a record and a ledger spell it; `check_relation` reads it."""
+        """Return the spelling in a record and a ledger; `check_relation` reads it."""
         return f"{self.step} within {json.dumps(self.within, ensure_ascii=False)}" if self.within else self.step
 
     def of(self, unit: str, every: str | None = None) -> str:

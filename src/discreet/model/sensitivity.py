@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How a sensitivity at distance d is discounted: 1/(1/h + γ d), or h e^{-β d}."""
+    """The discount of a sensitivity at distance d: 1/(1/h + γ d), or h e^{-β d}."""
 
     gamma: Fraction | None = None
     beta: float | None = None

@@ -76,9 +76,9 @@ class ComparisonRow:
     ratio: ExpectedError | None = None
     """Mean error over the optimum's, where that is known. Below 1 only without an ε guarantee, or within the error of a simulation."""
     reason: str | None = None
-    """Why the mean error is not computed, where it is not."""
+    """The reason why the mean error is not computed, where it is not."""
     no_width: str | None = None
-    """Why the width is not computed, where it is not."""
+    """The reason why the width is not computed, where it is not."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Comparison:
 
     prior: Prior
     n: int
-    """How many records there are, or, where nothing is public, are guessed to be."""
+    """The number of records or, where nothing is public, a guess of it."""
     epsilon: Fraction
     rows: tuple[ComparisonRow, ...]
     optimum: float | None
@@ -106,13 +106,13 @@ class Comparison:
 
     @property
     def choice(self) -> str:
-        """Why choosing by these errors, or by the widths where there are no errors, is public."""
+        """The reason why choosing by these errors, or by the widths where there are no errors, is public."""
         words = PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
         return words if any(row.error is not None for row in self.rows) else words.replace("errors", "widths")
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why rows have no mean error or no width, each reason once, with the mechanisms it is about."""
+        """The reasons why rows have no mean error or no width, each once, with the mechanisms it is about."""
         found: dict[str, list[str]] = {}
         for row in self.rows:
             if row.reason is not None:

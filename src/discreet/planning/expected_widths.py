@@ -1,4 +1,4 @@
-"""How wide the published intervals will be: the expected width of the noise-aware intervals of a release, and without privacy.
+"""The expected width of the noise-aware intervals of a release, before anything is drawn, and of intervals without privacy.
 
 The width is that of the equal-tailed 95 % interval of a category's probability, averaged over the categories or of the widest one. It is
 expected over data from the prior predictive, or over data with shares that someone guesses. Both are functions of public numbers, so
@@ -54,7 +54,7 @@ _STILL = 1e-6
 _PUBLIC_COST, _PRIVATE_COST = 6_000, 1_000
 """Counts of all outcomes that are simulated: fewer outcomes where there are many categories, or where the total must be found too."""
 _CERTAIN = 1e15
-"""How many times as likely as its neighbours a count must be, for each record and category, to be taken for the only one."""
+"""The least factor by which a count must be likelier than its neighbours, for each record and category, to be taken for the only one."""
 _MANY_TARGETS = 40
 """Categories of each outcome that are looked at where few outcomes with many categories are simulated."""
 

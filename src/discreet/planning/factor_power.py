@@ -1,4 +1,6 @@
-"""How often a Bayes factor of separate shares against common ones will be above a number: type-I error and power, before any release."""
+"""The power of a Bayes factor: how often that of separate shares against common ones will be above a number, with type-I error and power,
+before any release.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -57,7 +59,9 @@ def bayes_factor_power(mechanism: Any, shares: Sequence[Sequence[Number]], *, ab
 
 
 def _listed(mechanism: Any, sizes: Sequence[int], law: Floats) -> Iterator[tuple[Counts, float]]:
-    """All outcomes of two categories with their probabilities; what is beyond 0 or n says the same as 0 or n, and is put together there."""
+    """List all outcomes of two categories with their probabilities; what is beyond 0 or n says the same as 0 or n, and is put together
+    there.
+    """
     q, chances = float(np.exp(-float(mechanism.epsilon))), []
     for n, (share, _) in zip(sizes, law, strict=True):
         x = np.arange(n + 1)

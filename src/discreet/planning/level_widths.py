@@ -30,11 +30,11 @@ class LevelWidth:
     level: str
     nodes: int
     nested: float
-    """With noise at every level, by `Nested`."""
+    """The width with noise at every level, by `Nested`."""
     flat: float
-    """With all of ε for the categories, by `LatticeGeometric`."""
+    """The width with all of ε for the categories, by `LatticeGeometric`."""
     standard_error: float
-    """That of the difference of the two, from the simulation."""
+    """The standard error of the difference of the two widths, from the simulation."""
 
     @property
     def helps(self) -> bool | None:
@@ -77,7 +77,7 @@ def level_widths(prior: Prior, believed: Believed, n: int | None, epsilon: Fract
 
 
 def _posterior(made: Mechanism, counts: Counts, rng: np.random.Generator) -> NoiseAware:
-    """That of a reader of one simulated outcome."""
+    """Return the posterior of a reader of one simulated outcome."""
     n = made.space.n
     raw = tuple(made._simulate_raw(counts, 1, rng)[0].tolist())
     return NoiseAware(made.prior, n, counts_of_same_records(made.prior, n, [Outcome(made, raw, n)], size_prior_of("flat")))

@@ -1,4 +1,4 @@
-"""How wide the intervals of the noise alone will be, for shares of the records: known exactly before anything is drawn.
+"""The widths of the intervals of the noise alone, for shares of the records: known exactly before anything is drawn.
 
 With a public n such an interval is as wide as the reach of the noise over n, whatever the data are (docs/howto/registers.md).
 """

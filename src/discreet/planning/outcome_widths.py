@@ -34,14 +34,14 @@ _PLACES = 300
 _SHORT_PLACE = 0.1
 """The length of a place at most where n is private, in parts of what a category has of n: most counts must not be in the first place."""
 _SPREADS = 6.5
-"""How far, in standard deviations of its noise, a private total is looked at; all of that is held for every category."""
+"""The distance, in standard deviations of its noise, to which a private total is looked at; all of that is held for every category."""
 _NARROWEST, _WEAK = 0.5, 4.0
 """The length of a place at most, in parts of the deviation of the count whose law is narrowest without any noise. Under priors whose
 parameters are below the second number on average, all laws are as wide as the noise, or near 0."""
 _WINDOW_DEPTH = 24.0
 """Windows hold all but e^-24 of a tilted law, nearly."""
 _BEYOND_NOISE = 100.0
-"""How far beyond all noisy counts together no count is, in logarithms of the likelihood."""
+"""The distance beyond all noisy counts together at which there is no count, in logarithms of the likelihood."""
 _FARTHEST_COUNT = 2**50
 """A count beyond all that a private n may have."""
 _TABLED_PLACES = 1 << 16

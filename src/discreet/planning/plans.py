@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def choice(self) -> str:
-        """Why choosing by the plan is public."""
+        """The reason why choosing by the plan is public."""
         return PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ _DIGITS = 3  # significant digits of the ε that is found
 _DOUBLED_TO, _ERROR_RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _MANY_CATEGORIES = 20
-"""With more categories every error is a simulation that takes a while, and the first thousands of records drown in the noise."""
+"""The categories beyond which n is not doubled: every error is then a slow simulation, and the first thousands of records drown in noise."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 

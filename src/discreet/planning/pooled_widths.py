@@ -1,4 +1,4 @@
-"""How wide intervals will be in groups of a table that are read together: simulated tables, read as readers will (docs/howto/planning.md).
+"""The widths of intervals in groups of a table that are read together: simulated tables, read as readers will (docs/howto/planning.md).
 
 Shares of groups come from one Dirichlet(strength · mean), whose strength and mean are drawn from the prior that readers have, or guessed.
 What the width without privacy under a known law explains is not left to chance: its mean over all tables is known.
@@ -33,7 +33,7 @@ _INTERVALS = 4
 _TABLES, _FEWEST_TABLES = 40, 12
 """Simulated tables, and the fewest where a search tries one value after the other."""
 _DEAR, _DEARER = 2, 5
-"""How many times fewer tables there are with three or more categories, and where nothing is public."""
+"""The factors by which fewer tables are simulated with three or more categories, and where nothing is public."""
 _LAWS = 100
 """Common laws that stand for all that a table leaves possible."""
 _KNOWN_DRAWS = 10_000
@@ -50,7 +50,7 @@ class PooledQuestion(WidthQuestion):
 
     groups: int = POOLED_GROUPS
     strength: Fraction | None = None
-    """How alike groups are guessed to be; None: as the prior of readers says."""
+    """The strength with which groups are guessed to be alike; None: as the prior of readers says."""
 
     def width(self, n: int, epsilon: Fraction, effort: float = 1.0, *, coarse: bool = False) -> ExpectedWidth:
         if self.progress is not None:

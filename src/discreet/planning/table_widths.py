@@ -1,4 +1,4 @@
-"""How wide the intervals of every group of a table will be under each promise, before anything is drawn."""
+"""The widths of the intervals of every group of a table under each promise, before anything is drawn."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class GroupWidths:
 
     group: Hashable
     n: int
-    """How many records it is taken to have."""
+    """The number of records that the group is taken to have."""
     plain: float
     """The width without privacy."""
     widths: "dict[Public, float]"

@@ -59,7 +59,7 @@ class WidthPlan:
     public: Public = "total"
     """The part of the data that is public beside the categories: n, or nothing; then n is a guess."""
     pooled: int | None = None
-    """How many groups of n records each are read together."""
+    """The number of groups, of n records each, that are read together."""
     alone: ExpectedWidth | None = None
     """The expected width if each of these groups is read by itself."""
 
@@ -70,7 +70,7 @@ class WidthPlan:
 
     @property
     def choice(self) -> str:
-        """Why choosing by the plan is public."""
+        """The reason why choosing by the plan is public."""
         return (PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS).replace("errors", "widths")
 
     @property
@@ -87,7 +87,7 @@ class WidthPlan:
 
     @property
     def precision(self) -> str:
-        """How the answer was found, and how far it may be off."""
+        """The way in which the answer was found, and how far it may be off."""
         if self.sought is None:
             off = f", ± {100.0 * self.width.standard_error:.2g} points" if self.width.standard_error else ""
             return f"Found by {self.width.method}{off}."
@@ -134,7 +134,7 @@ class WidthQuestion:
     worst: bool
     progress: Progress | None
     groups: int | None = None
-    """How many groups of n records each are read together."""
+    """The number of groups, of n records each, that are read together."""
 
     @property
     def over(self) -> Literal["average", "worst"]:

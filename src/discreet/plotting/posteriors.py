@@ -38,7 +38,7 @@ __all__ = ["draw_release", "plot_marginals", "plot_quantity", "plot_release"]
 _UNDRAWN_TAIL, _CURVE_POINTS = 1e-4, 400
 """Probability beyond either end of a curve, and the points that it is drawn through."""
 _UNDRAWN_QUANTITY, _QUANTITY_POINTS = 1e-3, 121
-"""The same two numbers as for posteriors, but for contrasts, whose densities take longer."""
+"""Probability beyond either end of the curve of a contrast, and its points: fewer, because these densities take longer."""
 _NOISE_AWARE = {"marker": "o", "markersize": 7, "linestyle": "-", "linewidth": 3, "color": ESTIMATE}
 _AS_REPORTED = {"marker": "s", "markersize": 5.5, "linestyle": "--", "linewidth": 1.1, "color": QUIET, "markerfacecolor": PAPER}
 """Told apart by marker and line as well as by colour."""

@@ -71,7 +71,7 @@ Dash = str | tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class MarkStyle:
-    """How one thing is drawn everywhere."""
+    """The look that one thing has wherever it is drawn."""
 
     colour: str
     marker: str
@@ -128,7 +128,9 @@ _REMAPPED = "Remapped("
 
 
 def look_of(mechanism: str) -> MarkStyle:
-    """How a mechanism is drawn, by its name in tables. A remapped one has the look of the one inside, hollow; one unknown here is grey."""
+    """Return the look of a mechanism, by its name in tables. A remapped one has the look of the one inside, hollow; one unknown here is
+    grey.
+    """
     if mechanism.startswith(_REMAPPED):
         return replace(look_of(mechanism.removeprefix(_REMAPPED).removesuffix(")")), hollow=True)
     return MECHANISMS.get(mechanism, _OTHER)

@@ -58,7 +58,7 @@ _TITLE_CHARACTERS = 18
 _NARROWEST_PANEL = 0.4
 """The narrowest panel over the widest that still has room for numbers and a name."""
 _OFF_THE_MIDDLE = 0.18
-"""How far above and below the middle of a row two intervals of one group are drawn."""
+"""The distance from the middle of a row at which two intervals of one group are drawn."""
 _FARTHEST_RATIO = 1e6
 """Odds ratios beyond this, or below its inverse, are drawn at the edge."""
 
@@ -74,7 +74,9 @@ class GroupRows:
     inner: "tuple[Floats, Floats] | None" = None
     """The ends of a shorter interval, drawn thick."""
     shift: float = 0.0
-    """How far below the middle of its row each is drawn, in rows: where two are drawn beside each other, one of them is above it."""
+    """The distance below the middle of its row at which each is drawn, in rows: where two are drawn beside each other, one of them is
+    above it.
+    """
 
 
 def plot_groups(
@@ -175,7 +177,7 @@ class _Shares:
 
 @dataclass(frozen=True)
 class TableLook:
-    """How one category is drawn in every group, as `GroupLook` names it, with what is taken where nothing is said."""
+    """The look of one category in every group, as `GroupLook` names it, with what is taken where nothing is said."""
 
     category: Hashable = None
     sort: "Sort" = "mean"

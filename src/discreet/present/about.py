@@ -35,7 +35,7 @@ def about_fields(found: "Release") -> dict[str, Any] | None:
 
 
 def counted_words(found: "Release", hint: str = "") -> str | None:
-    """How records were counted; None if the record does not say it."""
+    """Return the words about how records were counted; None if the record does not say it."""
     rule = None if found.about is None else found.about.counting
     if rule is None or isinstance(rule, str):
         return rule

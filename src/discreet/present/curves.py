@@ -69,7 +69,7 @@ class _Scale:
     logarithmic: bool
 
     def at(self, value: float) -> float:
-        """From 0 to 100; what lies outside is put at the end."""
+        """Return the place from 0 to 100; what lies outside is put at the end."""
         low, high, given = (log10(v) if self.logarithmic else v for v in (self.low, self.high, max(value, self.low)))
         return min(100.0, max(0.0, 100.0 * (given - low) / (high - low)))
 

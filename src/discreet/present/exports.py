@@ -23,7 +23,7 @@ TABLE_ENDINGS = (".csv", ".xlsx", ".parquet")
 _SHEET_ROWS = 1_048_575
 """Rows of a sheet below its header."""
 _FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
-"""How a text begins that a program may take for a formula: also behind blanks, and in characters of full width.
+"""The beginnings of texts that a program may take for a formula: also behind blanks, and in characters of full width.
 
 Behind an apostrophe it is none, and gets another one, so that two labels never become one.
 """

@@ -84,7 +84,7 @@ class CellFigures:
     low: "Floats | None" = None
     high: "Floats | None" = None
     reason: str | None = None
-    """Why there is nothing, if so."""
+    """The reason why there is nothing, if so."""
     none: float | None = None
     """The largest probability that a group has no records, where shares are those of the records and sizes are private."""
     size: tuple[float, int, int] | None = None

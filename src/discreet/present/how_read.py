@@ -1,4 +1,4 @@
-"""How a record is read, and what is said about whose shares are shown: of the population, or of the records themselves."""
+"""The ways to read a record, and the words about whose shares are shown: of the population, or of the records themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HowRead:
-    """How a record is read."""
+    """The settings under which a record is read."""
 
     mass: float = MASS
-    """How much probability an interval holds."""
+    """The probability that an interval holds."""
     slow: bool = False
     """Whether numbers are computed also where that takes minutes."""
     reader: "Dirichlet | None" = None
@@ -54,7 +54,7 @@ class NoiseIntervals:
     ends: "Floats | None" = None
     """The ends of the intervals by group and category, with one group for one variable; None where there are none."""
     reason: str | None = None
-    """Why there are none, if they were wanted."""
+    """The reason why there are no intervals, if they were wanted."""
     wanted: bool = True
     """Whether shares are those of the records."""
 
@@ -70,7 +70,7 @@ class NoiseIntervals:
             return cls(reason=error.in_shell)
 
     def row(self, place: tuple[int, int]) -> dict[str, Any]:
-        """Both ends of one of them as fields, if they are wanted."""
+        """Return both ends of one interval as fields, if intervals are wanted."""
         names = ("noise_low", "noise_high") if self.wanted else ()
         return dict(zip(names, (None, None) if self.ends is None else map(_number, self.ends[place].tolist()), strict=False))
 

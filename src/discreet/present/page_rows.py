@@ -28,7 +28,7 @@ class ShareRow:
 
     label: str
     count: int | None
-    """None if it was not published."""
+    """The reported count; None if it was not published."""
     mean: float
     low: float
     high: float
@@ -38,7 +38,7 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class SizeRow:
-    """How many records a group has: the mean and an interval."""
+    """The number of records of a group: the mean and an interval."""
 
     label: str
     mean: float
@@ -54,7 +54,7 @@ class Panel:
     """The category, where there are groups."""
     rows: tuple[ShareRow, ...]
     left_out: int
-    """How many lie between the largest and the smallest that are shown."""
+    """The number of rows between the largest and the smallest that are shown."""
     decimals: int | None = None
     """The decimals of its percentages; as many as its own narrowest interval asks for, if nothing is said."""
 
@@ -66,7 +66,7 @@ class Shares:
     panels: tuple[Panel, ...]
     how: HowRead
     reason: str | None = None
-    """Why they do not allow for the noise, if so; then they are those of the reported posterior."""
+    """The reason why shares do not allow for the noise, if so; then they are those of the reported posterior."""
     size: tuple[float, int, int] | None = None
     """Mean and interval of the number of records, if that is private and one variable was asked."""
     sizes: tuple[SizeRow, ...] = ()
@@ -81,7 +81,7 @@ class Shares:
     ranked: bool = False
     """Whether groups stand by their shares, and not in their order."""
     noise_reason: str | None = None
-    """Why there are no intervals of the noise alone, where shares are those of the records."""
+    """The reason why there are no intervals of the noise alone, where shares are those of the records."""
 
 
 def cut(label: Any) -> str:
@@ -178,7 +178,7 @@ class _Numbers:
         return own / (own + rest)
 
     def ends(self, place: tuple[int, int]) -> tuple[float, float]:
-        """Both ends of one interval."""
+        """Return both ends of one interval."""
         if self.figures is not None:
             return float(self.figures[1][place]), float(self.figures[2][place])
         own, rest = self._reported(place)

@@ -159,7 +159,7 @@ def _example(epsilon: float) -> str:
 
 
 def counting(found: "Release") -> Html:
-    """How records were counted, if the record says it."""
+    """Return the words about how records were counted, if the record says it."""
     told = counted_words(found)
     said = isolated(f"{told[:1].upper()}{told[1:]}.") if told else "The record does not say how records were counted."
     return section("How it was counted", element("p", said))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommonLawFigures:
-    """How strongly groups are alike, what was believed about it before, and how far off the numbers are."""
+    """The strength with which groups are alike, what was believed about it before, and how far off the numbers are."""
 
     prior: str
     mass: float

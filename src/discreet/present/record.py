@@ -49,7 +49,7 @@ def print_record(
 
 
 def _print_sizes(found: "Release", how: HowRead, *, err: bool) -> None:
-    """How many records each group has, where nothing about that is public."""
+    """Print the number of records of each group, where nothing about that is public."""
     groups = len(found.cells.groups)
     if found.n is None and groups > limits.GROUP_SIZES:
         words = (

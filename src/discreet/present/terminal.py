@@ -101,7 +101,7 @@ def print_table(table: Table, *, err: bool = False) -> None:
 
 
 def _narrowest(table: Table, console: Console) -> int:
-    """How narrow a table can be printed; its columns are told how narrow each of them can be."""
+    """Return the least width of a printed table; its columns are told how narrow each of them can be."""
     folding = [column for column in table.columns if not column.no_wrap]
     for column in table.columns:
         if column.no_wrap:  # Rich takes the longest word for the least width of a column, also where it may not break lines

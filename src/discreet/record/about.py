@@ -142,11 +142,12 @@ class About:
     source: str | None = None
     """The origin of the data: survey, register, institution."""
     date: str | None = None
-    """When the data were collected, as a year, a month or a day, or two of them: "2024", "2024-05", "2024-05-31", "2023/2024"."""
+    """The time when the data were collected, as a year, a month or a day, or two of them: "2024", "2024-05", "2024-05-31", "2023/2024"."""
     note: str | None = None
     """Anything else that readers must know."""
     counting: str | CountingRule | None = None
-    """How records were counted. `release` takes it from counts that `discreet.count` made; for others it is given in words."""
+    """The rule by which records were counted. `release` takes it from counts that `discreet.count` made; for others it is given in words.
+    """
     software: str | None = None
     """The name and version of the software that drew the release: `release` writes it."""
 

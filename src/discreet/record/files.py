@@ -16,7 +16,7 @@ from discreet.text import plain
 __all__ = ["RecordKind", "read", "record_kind", "record_of"]
 
 _PARQUET_START = b"PAR1"
-"""How a Parquet file begins."""
+"""The first bytes of a Parquet file."""
 
 RecordKind = Literal["json", "parquet", "html"]
 

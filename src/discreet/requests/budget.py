@@ -231,7 +231,7 @@ class SpendRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerRequest(Request):
-    """All datasets of a ledger."""
+    """A question about all datasets of a ledger."""
 
     ledger: str | None = changed(SpendRequest, "ledger")
     as_json: bool = asked(**AS_JSON)

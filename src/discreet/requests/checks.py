@@ -19,7 +19,7 @@ _SHOWN_SPELLINGS = 20
 """Spellings that are shown of a column."""
 _NUMBER_KINDS = ("numbers", "whole numbers", "floating-point numbers")
 _NO_PLACE = "values that are listed above have no place, and rows are never dropped"
-"""Why a release would be refused, where the lines before it name the columns and what they hold."""
+"""The reason why a release would be refused, where the lines before it name the columns and what they hold."""
 _REMEDY = (
     "--trim, --ignore-case and --ignore-accents compare without blanks, capital letters and accents; a spelling that is wrong goes into "
     "the file that --corrections FILE names; --other, --nulls, --na-values and --other-group give a place to what is no answer; declare "
@@ -34,7 +34,7 @@ class TableCheck:
     """The findings about one table."""
 
     name: str
-    """How a study calls it; empty for a single release."""
+    """The name that a study gives the table; empty for a single release."""
     undeclared: dict[str, list[str]]
     """Columns that have undeclared values, with some of their spellings."""
     is_missing: tuple[str, ...]
@@ -42,7 +42,7 @@ class TableCheck:
     hint: str
     """The advice about a column of numbers, where some of them have no place; empty elsewhere."""
     refusal: str | None
-    """Why the release would be refused; None if it would not be."""
+    """The reason why the release would be refused; None if it would not be."""
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     """The declared category or group that takes the "undeclared" or the "missing" values of a column, where there is one."""
 

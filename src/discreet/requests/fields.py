@@ -48,7 +48,7 @@ class FieldContext:
 
 @dataclass(frozen=True)
 class Kind:
-    """How values of one kind are read from text, and written into a shell and into Python."""
+    """The way in which values of one kind are read from text, and written into a shell and into Python."""
 
     parse: Callable[[Any, FieldContext], Any]
     """Makes a value of a text; of a list of them if the kind takes `many`."""
@@ -87,7 +87,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Row:
-    """How a form shows a field."""
+    """The row of a form that shows a field."""
 
     group: str
     """The part of the form in which it stands."""
@@ -95,7 +95,7 @@ class Row:
     hint: str = ""
     placeholder: str = ""
     words: str = ""
-    """How messages beside it call it; the label if nothing else is said."""
+    """The name of the row in messages beside it; the label if nothing else is said."""
     value: str = ""
     """The text in an untouched form."""
     rows: int = 0
@@ -126,7 +126,7 @@ class Field:
     """The field whose text may begin with it and =, where it is not given itself."""
     name: str = ""
     option: str = ""
-    """How the shell calls it; `--name` if nothing else is said."""
+    """The name of the option in the shell; `--name` if nothing else is said."""
     short: tuple[str, ...] = ()
     """The option's other names in the shell."""
     positional: bool = False
@@ -138,7 +138,7 @@ class Field:
     call: str = ""
     """The call of Python that takes it as an argument."""
     argument: str = ""
-    """How that call names it; the field's own name if nothing else is said."""
+    """The name of the argument of that call; the field's own name if nothing else is said."""
     item: str = ""
     """The item that a switch adds to an argument that is a list."""
     key: str = ""
@@ -150,7 +150,7 @@ class Field:
         return "/" in self.option
 
     def called(self, place: Place) -> str:
-        """How messages call it."""
+        """Return the name of the field in messages."""
         if place == "form" and self.form is not None:
             return self.form.words or self.form.label
         return self.name.upper() if self.positional else self.option
@@ -303,7 +303,7 @@ def _typed(one: Field, typed: Mapping[str, Any]) -> Any:
 _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=)?[A-Z]+\b| [^\s,;]+=[^\s,;]+)?")
 """An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
 _LEDGERS_OWN = re.compile(r"(created with --[^(;]*)")
-"""How a dataset of a ledger is created, which no study's file says."""
+"""The names of fields that say how a ledger's dataset is created, which no study's file does."""
 _ARGUMENT = re.compile(r"(?<!['\"\w.-])(?:([a-z_]+)=(?:\.\.\.)?(?=[\s,;:?]|$)|([a-z]+(?:_[a-z]+)+)\b)")
 """An argument of Python in a message: a name with =, or one that is no word of English."""
 _SUBJECT = re.compile(r"([a-z_]+)(?= must | is )")

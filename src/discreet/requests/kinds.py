@@ -57,7 +57,7 @@ def _not_a_file(text: str | None) -> str | None:
 
 
 def prior_family(prior: "Dirichlet") -> str | None:
-    """How a prior is called, if it has a name."""
+    """Return the name of a prior, if it has one."""
     return next((name for name, value in zip(NAMED_PRIORS, (1, Fraction(1, 2)), strict=True) if set(prior.exact) == {value}), None)
 
 

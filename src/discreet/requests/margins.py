@@ -28,7 +28,7 @@ class Margins:
     over: tuple[str, ...]
     """The columns over which groups are put together."""
     weights: str
-    """How much each group counts: as it is, "own"; in the same proportions everywhere, "alike"; or as LABEL=NUMBER,... says."""
+    """The weight of each group: as it is, "own"; in the same proportions everywhere, "alike"; or as LABEL=NUMBER,... says."""
 
     def __post_init__(self) -> None:
         columns = self.release.by.columns
@@ -93,7 +93,7 @@ class Margins:
         return np.array([float(given[label] / total) for label in labels])
 
     def contrast(self, posterior: Any, first: Any, second: Any, category: Any) -> "Contrast":
-        """How a category differs between two of the groups that are left."""
+        """Compare a category between two of the groups that are left."""
         if not self.kept:
             raise InvalidInputError("--over leaves no columns by which groups could be compared: name fewer of them")
         if self.weights == HAENSZEL:

@@ -325,7 +325,7 @@ def _goal(text: str, reading: FieldContext) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class GoalQuestion(Request):
-    """How wide intervals may be, for which the least ε is sought."""
+    """A question for the least ε with which intervals are no wider than a goal."""
 
     kind: str = asked(
         Kind(lambda text, _: "price" if text == "price" else "width"),

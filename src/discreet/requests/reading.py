@@ -159,7 +159,7 @@ _COMPARED_KIND = Kind(_compared, lambda side: list_text(side.labels), lambda sid
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRequest(Request):
-    """How a record is read."""
+    """A question that reads a record: the settings that all such questions share."""
 
     level: Fraction = asked(
         _number(lambda level: _LEVELS[0] <= level <= _LEVELS[1], _LEVEL_WANTED),
@@ -195,7 +195,7 @@ class ReadRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadShares(ReadRequest):
-    """All shares of a record, or those of one group."""
+    """A question for all shares of a record, or for those of one group."""
 
     group: int | None = asked(Kind(_group), form=Row(GROUPS_PART, "Show"))
     order: str = asked(
@@ -225,7 +225,7 @@ class ReadOther(ReadRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadThreshold(ReadRequest):
-    """Whether a share is above a threshold."""
+    """A question whether a share is above a threshold."""
 
     of: Hashable = asked(_CATEGORY_KIND, form=Row(CHOICE_PART, "Category"), default="")
     within: int | None = asked(Kind(_group), form=Row(GROUPS_PART, "Group"), default="")
@@ -239,7 +239,7 @@ class ReadThreshold(ReadRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadMargins(ReadRequest):
-    """All groups together, or those with each label of a column."""
+    """A question about all groups together, or about those with each label of a column."""
 
     over: tuple[str, ...] | None = asked(Kind(_column), form=Row(CHOICE_PART, "Put together"))
 

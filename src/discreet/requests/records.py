@@ -99,7 +99,7 @@ class ReportRequest(RecordRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastRequest(RecordRequest):
-    """How one probability differs from another."""
+    """A question how one probability differs from another."""
 
     first: str = asked(
         TEXT_KIND,

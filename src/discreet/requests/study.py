@@ -39,7 +39,7 @@ class StudyTable:
     """One table of a study: a column, its categories, perhaps groups, and its part of ε."""
 
     name: str
-    """How the table is called, and its file."""
+    """The name of the table and of its file."""
     column: str
     categories: tuple[Hashable, ...]
     """The declared categories, or the labels of bands."""

@@ -1,4 +1,4 @@
-"""How wide the intervals of a study's tables will be, as a value."""
+"""The planned widths of the intervals of a study's tables, as a value."""
 
 from dataclasses import dataclass
 from fractions import Fraction

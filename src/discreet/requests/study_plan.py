@@ -1,4 +1,4 @@
-"""How wide the intervals of a study's tables will be, before anything is drawn, and which split of ε treats the tables alike."""
+"""The plan of a study: the widths of its tables' intervals, before anything is drawn, and the split of ε that treats the tables alike."""
 
 from fractions import Fraction
 from math import sqrt

@@ -44,7 +44,7 @@ class StudyCheckRequest(StudyRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyReleaseRequest(StudyCheckRequest):
-    """All tables of a study, and where they go."""
+    """A question to release all tables of a study into a folder."""
 
     output: Path | None = asked(help="Write a record for each table into this new folder.", **OUTPUT)
     ledger: str | None = changed(ReleaseRequest, "ledger", form=None)
@@ -54,7 +54,7 @@ class StudyReleaseRequest(StudyCheckRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlanRequest(StudyRequest):
-    """How wide the intervals of a study will be."""
+    """A question for the widths of a study's intervals."""
 
     n: int | None = changed(
         PlanRequest,

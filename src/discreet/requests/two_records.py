@@ -27,7 +27,7 @@ def contrast_of_records(
     *,
     of_records: bool,
 ) -> "Contrast | RecordContrast":
-    """How a category differs between two releases, in one group of both if they are tables; `read` makes the posterior of each.
+    """Compare a category between two releases, in one group of both if they are tables; `read` makes the posterior of each.
 
     Raises:
         InvalidInputError: One is a table and one is not, or the group or the category is not in both.

@@ -37,9 +37,9 @@ _LONGEST_CODE = 200
 _SECRET_BYTES = 32
 _MOST_CODES = 1000
 _RELOAD_SECONDS = 30
-"""How long a page's code for its own reload is worth something: the page renews it until it is left."""
+"""The seconds for which a page's code for its own reload is valid: the page renews it until it is left."""
 ADDRESS_SECONDS = 3600
-"""How long an address that is printed or opened is worth something."""
+"""The seconds for which an address that is printed or opened is valid."""
 
 
 class TooLongError(Exception):

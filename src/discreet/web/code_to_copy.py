@@ -21,7 +21,9 @@ def note(command: str | None, ledger: str = "") -> str:
 
 
 def same(place: str, command: str | None, python: str | None, note: str = "", study: str | None = None) -> Html:
-    """All of them that there are, closed until someone asks; `place` is unique on the page. A note says what is to be known about them."""
+    """Return all the code there is to copy, closed until someone asks; `place` is unique on the page. A note says what is to be known
+    about them.
+    """
     texts = ("command", "Command line", command), ("python", "Python", python), ("study", "A file to keep, study.toml", study)
     parts = [_block(f"{place}-{kind}", title, text) for kind, title, text in texts if text is not None]
     if note:

@@ -18,7 +18,7 @@ from discreet.web.turns import SupersededError
 
 _Value = TypeVar("_Value")
 _MOST_FORM_FIELDS = 200
-"""More than any form of the page has."""
+"""The most fields of a request: more than any form of the page has."""
 _LONGEST_NAME_SENT = 4000
 """Characters of a header in which a file's name is sent: an address writes some of a name's as nine."""
 KEEP_SHOWN = {"HX-Reswap": "none"}

@@ -15,7 +15,7 @@ from discreet.text import plain
 _KEPT_FILES = 8
 """Files that are kept at once: the last ones."""
 ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".pq", *SPREADSHEETS, *STATISTICS)
-"""How the names of files end that are taken; those of text may be packed."""
+"""The endings of the names of files that are taken; those of text may be packed."""
 PACKED = (".gz", ".zst")
 LONGEST_NAME = 200
 """Characters of a file's name that are shown."""
@@ -89,7 +89,7 @@ def file_name(given: str) -> str:
 
 
 def _ending(name: str) -> str:
-    """How a file's name ends, by which it is read: one of the known endings, perhaps packed."""
+    """Return the ending of a file's name, by which it is read: one of the known endings, perhaps packed."""
     stem, packed = name.lower(), ""
     for ending in PACKED:
         if stem.endswith(ending):

@@ -1,4 +1,5 @@
-"""For every group, the law of the total of all others, without a convolution for each (docs/proofs/inference.md, "Many groups at once").
+"""The law of the total of all other groups, for every group, without a convolution for each (docs/proofs/inference.md, "Many groups at
+once").
 
 Under a tilt that gives all groups together the public total N on average, the law of the total of all but one is a sum over frequencies,
 
@@ -22,7 +23,7 @@ from discreet.numerics.products import rows_times
 from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, spectra
 
 _PERIOD_DEPTH = 36.0
-"""All but e^-36 of the law of the total lies within a period."""
+"""The depth, in logarithms, to which the law of the total lies within a period."""
 _DISTANCES = 2 ** np.arange(9)
 _LEAVE_ONE_OUT_RATES = np.geomspace(1e-4, 0.6, 24)
 _NEGLIGIBLE = 1e-19

@@ -34,7 +34,7 @@ _WRAPPED_DEPTH = 45.0
 _LARGEST_ERROR = 2e-12
 """Relative error up to which the laws of the parts of one count are those of a transform."""
 _FEWEST_PARTS = 3
-"""With two parts there is nothing to add up."""
+"""The fewest parts that are added up: with two there is nothing to add."""
 _VISIBLE = 1e-15
 """Probabilities of totals below this part of the largest are not told from the rounding errors of a transform."""
 

@@ -28,7 +28,7 @@ _LEAST_PRIOR = 0.05
 
 @dataclass(frozen=True)
 class BayesFactor:
-    """How much more likely the noisy counts are if every group has shares of its own than if all have the same ones."""
+    """The factor by which the noisy counts are likelier if every group has shares of its own than if all have the same ones."""
 
     log_separate: float
     """The log evidence of shares that each group has by itself."""

@@ -146,7 +146,7 @@ class PooledTable(TableAtOnce):
 
     @cached_property
     def strength(self) -> Quantity:
-        """How strongly groups are alike: as much as so many records that all groups share. Its mean may be infinite."""
+        """The strength with which groups are alike: as much as so many records that all groups share. Its mean may be infinite."""
         nodes, shape = self._nodes, self.hyperprior.shape
         strengths = np.exp(nodes.points[:, 0])
         mean = float(nodes.weight @ strengths) if shape > 1.0 else np.inf  # its density falls as s^-(1 + shape)
@@ -394,7 +394,7 @@ class PooledGroup(Posterior):
         return Figures(*numbers, by=None, categories=self.categories, level=mass)
 
     def contrast(self, first: Any, second: Any) -> Contrast:
-        """How the probabilities of two categories, or of two sets of them, differ: difference, ratio and odds ratio, from draws."""
+        """Compare the probabilities of two categories, or of two sets of them: difference, ratio and odds ratio, from draws."""
         sides = self._two(first, second)
         shares = self.sample(DRAWS, seed_of(self._seed, "contrast", sides))
         drawn = [shares[:, side].sum(axis=1) for side in sides]

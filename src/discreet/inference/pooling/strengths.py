@@ -85,7 +85,7 @@ class Nodes:
     error: float
     """About how far off the evidence is at most, relative to it: what halving the step changed, or the standard error of draws."""
     effective: float | None
-    """How many independent draws the points are worth; None for a quadrature."""
+    """The number of independent draws that the points are worth; None for a quadrature."""
     main: Mask
     """The points of the lattice before its step was halved, which are as good as all where `error` is small; all points of draws."""
     strength: tuple[Floats, Floats] | None

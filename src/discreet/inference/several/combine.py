@@ -33,7 +33,7 @@ _CHAINS = 1000
 
 
 class CombineOptions(TypedDict, total=False):
-    """How `combine` reads releases: its arguments that may be left out."""
+    """The arguments of `combine` that may be left out."""
 
     prior: Prior | None
     size_prior: Any
@@ -224,7 +224,7 @@ def _check_counted_alike(given: Sequence[Release]) -> None:
 
 
 def _way(rule: CountingRule) -> tuple[object, ...]:
-    """How a rule counts, whatever its columns are called and in whatever order it names values."""
+    """Return the way in which a rule counts, whatever its columns are called and in whatever order it names values."""
     unordered = (frozenset((spelling(value), True) for value in rule.na_values), frozenset(rule.mapping), frozenset(rule.other_groups))
     return (rule.unit, rule.weight is None, rule.nulls, rule.other, rule.strict, rule.spelling, *unordered)
 

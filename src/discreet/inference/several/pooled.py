@@ -37,7 +37,7 @@ _TAILS = (1e-20, 1e-27, 1e-120)
 _SMALL_OMITTED, _LARGEST_OMITTED = 1e-14, 1e-10
 """Bounds on what is left out: below the first nobody looks again, above the second there is no answer."""
 _FLOAT_RANGE = 600.0
-"""How far apart the logarithms of products may be that are added up as floats."""
+"""The largest range of logarithms of products that are added up as floats."""
 _PAIRS_HELD = 1 << 18
 """Pairs of counts that are held at once."""
 
@@ -254,7 +254,7 @@ class _Grid:
     lows: tuple[Counts, Counts]
     """The least counts of either list."""
     shape: tuple[int, ...]
-    """How many values the sums of each free count have: of all but the last category where the total is known."""
+    """The number of values of the sums of each free count: of all but the last category where the total is known."""
     total: int | None
     """The total of all sums, if it is known."""
 

@@ -38,7 +38,7 @@ class LatentTable(FieldsAlone):
     alone: Callable[[int], CountLaw]
     """The posterior law of the counts of the possible categories of a group that has some, whatever the other groups have."""
     tie: Callable[[], TiedSizes] | None
-    """How the sizes of all groups that may have records are tied by the total; None where groups are independent."""
+    """The law by which the total ties the sizes of all groups that may have records; None where groups are independent."""
 
     @cached_property
     def tied(self) -> TiedSizes | None:

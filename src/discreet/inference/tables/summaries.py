@@ -31,15 +31,17 @@ from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tab
 from discreet.numerics.tilts import balancing_tilt
 
 _SEARCH_DEPTH, _FOUND_DEPTH = 14.0, 34.0
-"""How far down windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is left
+"""The depth to which windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is
+left
 out of all groups adds up."""
 _NEAR_TOTAL = 1.5
-"""How far the mean of the total may be from it, in standard deviations: its probability is then a third of the largest, and one pass over
+"""The largest distance of the mean of the total from the total, in standard deviations: its probability is then a third of the largest,
+and one pass over
 all groups is enough as a rule."""
 _HARD = 1e-7
 """Bound of an interval from which on a group is looked at by itself."""
 _SPREAD = 8.0 * 2.0**0.5
-"""All but TRIMMED_TOTALS of a sum of m noises lies within about this times the root of m, in standard deviations, where m is large."""
+"""The half width, in standard deviations and times the root of m, that holds all but TRIMMED_TOTALS of a sum of m noises for large m."""
 _BESIDES = 1_000
 """Values of a count that take as long as what else there is to do for a category of a group that is looked at by itself."""
 _PRECISE = 1e-9

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Drawn(TypedDict, total=False):
-    """How many draws numbers come from, and the seed or generator of these."""
+    """The number of draws that numbers come from, and their seed or generator."""
 
     draws: int
     rng: Rng

@@ -8,13 +8,13 @@ from discreet.web.code_to_copy import command_line, note, request_command, same
 
 
 def same_overview(shown: str) -> Html:
-    """How to list the datasets of a ledger, of whose place this is shown."""
+    """Return the command that lists the datasets of a ledger, of whose place this is shown."""
     lines = "for one in ledger.statements():", "    print(one.name, one.budget.total, one.remaining)"
     return _same("budget-overview", command_line("ledger show", [shown]), shown, *lines)
 
 
 def same_dataset(shown: str, dataset: str, every: str | None = None) -> Html:
-    """How to list the spends of a dataset, and what is left of it or, where each has a budget, of its periods."""
+    """Return the command that lists the spends of a dataset, and what is left of it or, where each has a budget, of its periods."""
     by_period = f"for one in ledger.periods({dataset!r}):", "    print(one.name, one.remaining)"
     lines = (
         *((f"print(ledger.remaining({dataset!r}))",) if every is None else by_period),
@@ -25,7 +25,7 @@ def same_dataset(shown: str, dataset: str, every: str | None = None) -> Html:
 
 
 def same_creation(shown: str, new: BudgetRequest) -> Html:
-    """How to create a dataset."""
+    """Return the command that creates a dataset."""
     return _same("budget-created", request_command("ledger create", replace(new, ledger=shown)), shown, *new.python())
 
 

@@ -8,7 +8,7 @@ from discreet.web.code_to_copy import request_command, same
 
 
 def same_plan(place: str, asked: PlanRequest, shown: str = "print(found)") -> Html:
-    """How to ask the same on the command line and in Python."""
+    """Return the code that asks the same on the command line and in Python."""
     return same(place, request_command("plan", asked), asked.python(shown))
 
 

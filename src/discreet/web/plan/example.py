@@ -18,7 +18,7 @@ _PANELS_SHOWN = 2
 _QUICK_EXAMPLE_WORK, _MOST_EXAMPLE_WORK = 100.0, 6_000.0
 """Work of an example that comes at once, and of one that comes at all."""
 _FREE_TOTAL, _TIED_GROUPS = 3.0, 15.0
-"""How many times the work it is where the total must be found too, and where a public total ties groups."""
+"""The factors by which the work grows where the total must be found too, and where a public total ties groups."""
 _TABLE_CATEGORIES, _TABLE_SIGNAL = 4, 20.0
 """The most categories whose intervals are always quick; with more, a group needs so many times as many records as noise."""
 

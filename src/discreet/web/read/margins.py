@@ -1,4 +1,4 @@
-"""All groups of a table together, or those with each label of one column."""
+"""The part of the page that shows all groups of a table together, or those with each label of one column."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def why_not(release: Release) -> str | None:
-    """Why groups cannot be put together on the page, if so."""
+    """Return the reason why groups cannot be put together on the page, if so."""
     if release.n is None:
         return "How much each group counts is not public, so there are no shares of all groups together."
     if len(release.cells.groups) > limits.GROUPS_CONVOLVED:

@@ -39,7 +39,7 @@ class ReadQuestion(Generic[Asked]):
 
     @property
     def how(self) -> HowRead:
-        """How the record is read."""
+        """The settings under which the record is read."""
         return HowRead(self.mass, False, self.reader, self.asked.about)
 
     @property

@@ -171,7 +171,7 @@ def _category_at(categories: Sequence[Hashable], place: int) -> tuple[str, str]:
 
 
 def _settings(asked: AnyQuestion) -> Html:
-    """How the record is read, or all tables of a study, which have a prior each."""
+    """Show the settings under which the record is read, or all tables of a study, which have a prior each."""
     place, kind, without = ("study", ReadRequest, "prior") if asked.record.tables else ("answer", ReadShares, "")
     fields = _fields(asked, kind, (SETTINGS_PART, GROUPS_PART), without)
     return _form(asked, place, "load, change, submit", *fields, id="read-settings", class_="fields", aria_label="How to read it")
@@ -234,7 +234,9 @@ def _above(asked: AnyQuestion) -> Html:
 
 
 def _trigger(quick: bool) -> str:
-    """When a part is computed: at once if it is quick, when it is asked for, and when its fields or the settings change."""
+    """Return the events at which a part is computed: at once if it is quick, when it is asked for, and when its fields or the settings
+    change.
+    """
     return f"{'load, ' if quick else ''}submit, change, change from:{_SETTINGS_FORM}"
 
 

@@ -31,7 +31,7 @@ class StudyQuestion(TypedQuestion):
 
     study: Study
     n: int | None
-    """How many records are planned for."""
+    """The number of records that are planned for."""
 
     @property
     def period(self) -> str | None:

@@ -104,7 +104,7 @@ def columns(found: Mapping[str, str | None]) -> Html:
 
 
 _LISTED_COLUMNS = 200
-"""More than anyone looks through."""
+"""The most columns that are listed: more than anyone looks through."""
 
 
 def _warnings(look: ReleasePreview) -> Iterable[str]:
