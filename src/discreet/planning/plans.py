@@ -74,7 +74,7 @@ _DIGITS = 3  # significant digits of the ε that is found
 _DOUBLED_TO, _ERROR_RECORDS_STEP = 1024, 4
 """While the prior may outweigh the data n is doubled; beyond, this many times as many records are tried next."""
 _MANY_CATEGORIES = 20
-"""The categories beyond which n is not doubled: every error is then a slow simulation, and the first thousands of records drown in noise."""
+"""The categories beyond which n is not doubled: every error is then a slow simulation."""
 _LEVEL_FROM, _LEVEL = 1024, 0.005
 """A worst-case error tends to a limit, that of a few records in a category: from this n on, one that hardly falls is not followed.
 
