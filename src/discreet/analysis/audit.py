@@ -39,6 +39,7 @@ class Audit:
         return html_fields("Audit", bound)
 
     def refutes(self, claimed: float) -> bool:
+        """Return whether the bound is above a claimed ε, which is then wrong."""
         return self.epsilon > claimed
 
 

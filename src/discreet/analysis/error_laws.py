@@ -70,6 +70,7 @@ class ErrorLaw:
 
     @property
     def mean(self) -> float:
+        """The mean error."""
         return float(self.support @ self.probability)
 
     @property
@@ -82,6 +83,7 @@ class ErrorLaw:
         return np.cumsum(self.probability)
 
     def cdf(self, t: ArrayLike) -> Floats | float:
+        """Probability of an error of at most t."""
         position = np.searchsorted(self.support, np.asarray(t, dtype=np.float64), side="right")
         result = np.minimum(1.0, np.concatenate([[0.0], self._cumulative])[position])
         return result if result.ndim else float(result)

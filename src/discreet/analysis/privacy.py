@@ -59,7 +59,14 @@ def privacy_loss(mechanism: Subject) -> Bounded:
 
     The loss of Gaussian noise is infinite: outcomes far out, of tiny probability, tell any two datasets apart. `delta_at` says how tiny.
 
-    Raises TooLargeError where the laws of all datasets are too many to be listed.
+    Args:
+        mechanism: A mechanism, or a release, whose mechanism is meant.
+
+    Returns:
+        The loss as its `value`, a rigorous upper `bound`, and the pair of datasets `at` which it is reached.
+
+    Raises:
+        TooLargeError: The laws of all datasets are too many to be listed.
     """
     mechanism = mechanism_of(mechanism)
     atoms = mechanism._loss_atoms()
@@ -138,7 +145,12 @@ class LossProfile:
 
 
 def loss_profile(mechanism: Subject) -> LossProfile:
-    """Return for every dataset the largest loss against a neighbour. Noise mechanisms: the same everywhere, listed for two categories."""
+    """Return for every dataset the largest loss against a neighbour. Noise has the same everywhere, listed for two categories.
+
+    Raises:
+        RefusedError: There is no largest loss, as for Gaussian noise.
+        TooLargeError: There are too many datasets to be listed, or more than two categories of noise.
+    """
     mechanism = mechanism_of(mechanism)
     mechanism._check_single()
     atoms = mechanism._loss_atoms()
@@ -267,7 +279,17 @@ class Verification:
 
 
 def verify(mechanism: Subject) -> Verification:
-    """Compute the privacy loss of a mechanism, or of a record's, and compare it with what the mechanism or the record claims."""
+    """Compute the privacy loss of a mechanism, or of a record's, and compare it with what the mechanism or the record claims.
+
+    Args:
+        mechanism: A mechanism, or a release, whose record may claim more than its mechanism does.
+
+    Returns:
+        A `Verification`: its `verdict` is "holds", "does not hold", or why the loss was not computed.
+
+    Raises:
+        RefusedError: The counts are of another publisher, and nothing is promised here.
+    """
     claimant, mechanism = mechanism, mechanism_of(mechanism)
     claimed = claimant.guarantee
     if mechanism._publisher is not None:

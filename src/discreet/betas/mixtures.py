@@ -76,6 +76,7 @@ class BetaMixture:
         return self.a / (self.a + self.b)
 
     def mean(self) -> float:
+        """Expected probability of the category."""
         return float(self.weight @ self._means)
 
     def var(self) -> float:
@@ -84,6 +85,7 @@ class BetaMixture:
         return float(self.weight @ (within + (self._means - self.mean()) ** 2))
 
     def std(self) -> float:
+        """Standard deviation of the probability."""
         return float(np.sqrt(self.var()))
 
     # --- density and probabilities ------------------------------------------------------------------------------------
@@ -186,6 +188,7 @@ class BetaMixture:
     # --- draws, SciPy, pictures ---------------------------------------------------------------------------------------
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> Floats:
+        """Independent draws; `rng` is a seed or a generator."""
         generator = np.random.default_rng(rng)
         chosen = generator.choice(self.weight.size, size=size, p=self.weight)
         return np.asarray(generator.beta(self.a[chosen], self.b[chosen]))
@@ -197,6 +200,7 @@ class BetaMixture:
         return ScipyMixture(self, "beta_mixture")()
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the density."""
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.category, self)], ax)

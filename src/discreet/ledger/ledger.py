@@ -330,6 +330,7 @@ class Ledger:
         return tuple(one for one in statements_of(budget, amounts) if one.period is not None)
 
     def budget(self, dataset: str) -> Budget:
+        """Return the budget of a dataset. Raises LedgerError where the ledger has none of this name."""
         with self._transaction("read") as connection:
             return self._known(connection, dataset)
 

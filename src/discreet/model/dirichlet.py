@@ -210,9 +210,11 @@ class Dirichlet(_Conjugate):
         return self._shares * self._complements / (self.total + 1.0)
 
     def std(self) -> Floats:
+        """Standard deviation of each category's probability."""
         return cast(Floats, np.sqrt(self.var()))
 
     def cov(self) -> Floats:
+        """Covariances of the probabilities, a row and a column for each category."""
         matrix = -np.outer(self._shares, self._shares)
         np.fill_diagonal(matrix, self._shares * self._complements)
         return matrix / (self.total + 1.0)
@@ -240,6 +242,7 @@ class Dirichlet(_Conjugate):
         return log_density(self.concentration, self._shares, self.total, points)
 
     def pdf(self, x: ArrayLike) -> Floats:
+        """Density at points of the simplex, categories on the last axis."""
         return cast(Floats, np.exp(self.logpdf(x)))
 
     def marginal(self, category: Hashable) -> "Beta":
@@ -300,9 +303,11 @@ class Beta(_Conjugate):
         return float(self._shares[0])
 
     def var(self) -> float:
+        """Variance of the first category's probability."""
         return float(self._shares[0] * self._shares[1] / (self.total + 1.0))
 
     def std(self) -> float:
+        """Standard deviation of the first category's probability."""
         return float(np.sqrt(self.var()))
 
     def cov(self) -> Floats:
@@ -321,6 +326,7 @@ class Beta(_Conjugate):
         return np.where(inside, log_density(self.concentration, self._shares, self.total, pairs), -np.inf)
 
     def pdf(self, x: ArrayLike) -> Floats:
+        """Density of the first category's probability; 0 outside [0, 1]."""
         return cast(Floats, np.exp(self.logpdf(x)))
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -356,6 +362,7 @@ class Beta(_Conjugate):
         return beta(self.a, self.b)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the density of the first category's probability."""
         from discreet.plotting import plot_marginals
 
         return plot_marginals([(self.categories[0], self)], ax)
@@ -399,6 +406,7 @@ class DirichletMultinomial(_Parameters):
         return np.asarray(own.sum(axis=-1) - whole)
 
     def pmf(self, counts: ArrayLike) -> Floats:
+        """Probability of counts, categories on the last axis; 0 where they do not add up to n."""
         return cast(Floats, np.exp(self.logpmf(counts)))
 
     def mean(self) -> Floats:
@@ -406,10 +414,12 @@ class DirichletMultinomial(_Parameters):
         return self.n * self._shares
 
     def cov(self) -> Floats:
+        """Covariances of the counts, a row and a column for each category."""
         spread = np.diag(self._shares) - np.outer(self._shares, self._shares)
         return self.n * (self.total + self.n) / (self.total + 1.0) * spread
 
     def var(self) -> Floats:
+        """Variance of each count."""
         return np.diag(self.cov()).copy()
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator | int | None = None) -> NDArray[np.int64]:

@@ -128,7 +128,17 @@ def _plain(values: Floats) -> Floats | float:
 
 
 def hellinger(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Floats | float:
-    """Hellinger distance, in [0, 1]: `sqrt(1 - ∫ sqrt(p q))`. Relative error at most 1e-12."""
+    """Hellinger distance, in [0, 1]: `sqrt(1 - ∫ sqrt(p q))`. Relative error at most 1e-12.
+
+    Args:
+        p, q: `Dirichlet`s or `Beta`s, or arrays of their parameters with categories on the last axis, which broadcast.
+
+    Returns:
+        The distance: a float, or an array where parameters are arrays of several distributions.
+
+    Raises:
+        InvalidInputError: The numbers of categories differ, or a parameter is not positive.
+    """
     return _plain(to_hellinger(_divergence(_pair(p, q), _HALF)))
 
 

@@ -79,7 +79,12 @@ def smooth_sensitivity(prior: Prior, counts: ArrayLike, *, gamma: Number | None 
     """Smooth upper bound on the local sensitivity. O(k²) at any n. Private: not for release.
 
     With `gamma`, 1/S changes by at most gamma between neighbours: `max_y 1/(1/LS(y) + γ d(x, y))`.
-    With `beta`, ln S changes by at most beta: `max_y LS(y) e^{-β d(x, y)}`. Exactly one of them must be given.
+    With `beta`, ln S changes by at most beta: `max_y LS(y) e^{-β d(x, y)}`.
+
+    Args:
+        prior: The prior, whose posteriors are compared.
+        counts: The private counts.
+        gamma, beta: The smoothness. Exactly one of them must be given.
     """
     if (gamma is None) == (beta is None):
         raise InvalidInputError("give exactly one of gamma and beta")

@@ -127,9 +127,11 @@ class Comparison:
         return [_plain(row) for row in self.rows]
 
     def to_pandas(self) -> Any:
+        """The rows as a pandas frame."""
         return _optional("pandas").DataFrame(self.to_dicts())
 
     def to_polars(self) -> Any:
+        """The rows as a Polars frame."""
         return _optional("polars").DataFrame(self.to_dicts())
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -45,6 +45,7 @@ class Plan:
         return PUBLIC_CHOICE if self.public == "total" else PUBLIC_GUESS
 
     def to_dict(self) -> dict[str, Any]:
+        """The plan as a dictionary of plain values."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {"error": float(self.error), "method": self.error.method, "standard_error": self.error.standard_error}
         return plain | {"epsilon": float(self.epsilon)} | found
