@@ -1,10 +1,11 @@
 """Budgets and spends as rows of the ledger's tables: amounts and days as text, which every database keeps exactly."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from discreet import limits
 from discreet.errors import InvalidInputError
@@ -22,8 +23,10 @@ from discreet.ledger.budgets import (
     today,
 )
 from discreet.model.datasets import Relation, check_relation
-from discreet.model.periods import Every, PeriodRange, check_every
-from discreet.validation import exact
+from discreet.model.periods import PeriodRange, check_every
+from discreet.validation import check_unit, exact
+
+_Value = TypeVar("_Value")
 
 
 class DamagedRowError(ValueError):
@@ -50,9 +53,8 @@ def budget_of(row: Mapping[str, Any]) -> Budget:
     total = _loss_of(row)
     if not total.epsilon:
         raise DamagedRowError("someone has edited the amounts of a budget")
-    return Budget(
-        _text_of(row, "dataset"), total, _unit_of(row), _day_of(row, "created"), _filter_of(row), _relation_of(row), _every_of(row)
-    )
+    created, every = _read(row, "created", _day, "a day"), _read_or_none(row, "every", check_every, "the periods of a budget")
+    return Budget(_text_of(row, "dataset"), total, _unit_of(row), created, _filter_of(row), _relation_of(row), every)
 
 
 def _filter_of(row: Mapping[str, Any]) -> RenyiFilter | None:
@@ -97,12 +99,12 @@ def spend_of(row: Mapping[str, Any]) -> Spend:
         charged,
         _unit_of(row),
         _text_of(row, "note"),
-        _description_of(row),
-        _day_of(row, "time"),
+        _read(row, "description", _description, "a description"),
+        _read(row, "time", _day, "a day"),
         None if divergence is None else amount_of(divergence),
         guarantee=charged if row.get("guarantee_epsilon") is None else _loss_of(row, "guarantee_"),
         neighbours=_relation_of(row),
-        **{name: None if row.get(name) is None else _text_of(row, name) for name in ("request", "source")},
+        **{name: _read_or_none(row, name, str, "a text") for name in ("request", "source")},
         period=period_of(row),
     )
 
@@ -130,52 +132,43 @@ _MORE_DIGITS = 25
 """Digits that an amount in a row may have beside those that are taken: twice an ε has one, and a divergence has twenty decimals."""
 
 
+def _read(row: Mapping[str, Any], name: str, read: Callable[[str], _Value], what: str) -> _Value:
+    """What a text of a row stands for; DamagedRowError if it is no text, or none that a ledger writes."""
+    text = row[name]
+    with suppress(ValueError, RecursionError):  # an argument that is refused is a ValueError, and here no fault of the caller's
+        if isinstance(text, str):
+            return read(text)
+    raise DamagedRowError(f"someone has edited {what}")
+
+
+def _read_or_none(row: Mapping[str, Any], name: str, read: Callable[[str], _Value], what: str) -> _Value | None:
+    """What a text of a row stands for; None if the row has none, as in an older ledger."""
+    return None if row.get(name) is None else _read(row, name, read, what)
+
+
 def _text_of(row: Mapping[str, Any], name: str) -> str:
-    if not isinstance(row[name], str):
-        raise DamagedRowError("someone has edited a text")
-    return str(row[name])
+    return _read(row, name, str, "a text")
 
 
 def _unit_of(row: Mapping[str, Any]) -> Unit:
-    if row["unit"] not in ("record", "person"):
-        raise DamagedRowError("someone has edited a unit")
-    return cast("Unit", row["unit"])
-
-
-def _description_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        found = json.loads(_text_of(row, "description"))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DamagedRowError("someone has edited a description")
-    return found
+    return _read(row, "unit", check_unit, "a unit")
 
 
 def _relation_of(row: Mapping[str, Any]) -> Relation:
-    try:
-        return check_relation(row.get("neighbours") or Relation.REPLACE_ONE)
-    except InvalidInputError:  # not the caller's fault, but the ledger's
-        raise DamagedRowError("someone has edited the neighbours of a row") from None
-
-
-def _every_of(row: Mapping[str, Any]) -> Every | None:
-    try:
-        return None if row.get("every") is None else check_every(row["every"])
-    except InvalidInputError:
-        raise DamagedRowError("someone has edited the periods of a budget") from None
+    return _read_or_none(row, "neighbours", check_relation, "the neighbours of a row") or Relation.REPLACE_ONE
 
 
 def period_of(row: Mapping[str, Any]) -> PeriodRange | None:
     """The periods of a row; DamagedRowError if they are not spelt as a ledger spells them."""
-    try:
-        return None if row.get("period") is None else PeriodRange.read(row["period"])
-    except InvalidInputError:
-        raise DamagedRowError("someone has edited the period of a spend") from None
+    return _read_or_none(row, "period", PeriodRange.read, "the period of a spend")
 
 
-def _day_of(row: Mapping[str, Any], name: str) -> date:
-    try:
-        return datetime.fromisoformat(_text_of(row, name)).date()
-    except ValueError:
-        raise DamagedRowError("someone has edited a day") from None
+def _day(text: str) -> date:
+    return datetime.fromisoformat(text).date()
+
+
+def _description(text: str) -> Mapping[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise DamagedRowError("a description is a mapping")
+    return found

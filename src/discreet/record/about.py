@@ -74,8 +74,7 @@ class CountingRule:
 
     def check(self, categories: tuple[Hashable, ...], groups: "Groups") -> None:
         """Refuse what a record cannot hold, and categories and groups that are not declared: `groups` are a table's."""
-        self._check_types()
-        self._check_sizes()
+        self.check_plain()
         declared = set(map(spelling, categories))
         named = [self.nulls, self.other, *(category for _, category in self.mapping)]
         if any(category is not None and spelling(category) not in declared for category in named):
@@ -87,38 +86,31 @@ class CountingRule:
             if spelling(group) not in set(map(spelling, known.get(column, ()))):
                 raise InvalidInputError("the other groups of a counting rule must be declared groups, by their columns; one is not")
 
-    def _check_types(self) -> None:
+    def check_plain(self) -> None:
         """Refuse what could be drawn and charged for, and not be written or read back."""
         for name in ("strict", "one_row_per_person", "corrections"):
             if type(getattr(self, name)) is not bool:
                 raise InvalidInputError(f"{name} of a counting rule must be True or False")
-        for name, values, of in (("na_values", self.na_values, "values"), ("mapping", self.mapping, "pairs")):
-            if not isinstance(values, tuple):
-                raise InvalidInputError(f"{name} of a counting rule must be a tuple of {of}, not {type(values).__name__}")
-        if self.dated is not None and not (
-            isinstance(self.dated, tuple) and len(self.dated) == 2 and all(isinstance(text, str) for text in self.dated)
-        ):
-            raise InvalidInputError("dated of a counting rule must be a column and its periods, such as ('date', '2026-11')")
-        if not isinstance(self.spelling, tuple) or self.spelling != tuple(rule for rule in SPELLING_RULES if rule in self.spelling):
-            known = ", ".join(map(repr, SPELLING_RULES))
-            raise InvalidInputError(f"spelling of a counting rule must be a tuple of some of {known}, in this order")
-        pairs = (*self.mapping, *self.other_groups) if isinstance(self.other_groups, tuple) else (None,)
-        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            raise InvalidInputError("mapping and other_groups of a counting rule must be tuples of pairs")
-        labels = (*self.na_values, *(label for pair in pairs for label in pair or ()))
+        for name in ("na_values", "mapping", "other_groups", "spelling"):
+            if not isinstance(getattr(self, name), tuple):
+                raise InvalidInputError(f"{name} of a counting rule must be a tuple, not {type(getattr(self, name)).__name__}")
+        if self.spelling != tuple(rule for rule in SPELLING_RULES if rule in self.spelling):
+            raise InvalidInputError(f"spelling of a counting rule must be some of {', '.join(map(repr, SPELLING_RULES))}, in this order")
+        dated = () if self.dated is None else (self.dated,)
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in (*self.mapping, *self.other_groups, *dated)):
+            raise InvalidInputError("dated of a counting rule must be a pair, and mapping and other_groups tuples of pairs")
+        named = (name for name in (self.privacy_id, self.weight) if name is not None)
+        columns = (self.column, *named, *(column for column, _ in (*dated, *self.other_groups)))
+        if not all(isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS for name in columns):
+            raise InvalidInputError(f"a counting rule must name columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters")
+        values = (*self.na_values, *(label for pair in self.mapping for label in pair))
+        labels = (*values, *(label for _, label in self.other_groups), self.nulls, self.other)
+        if not all(isinstance(label, (str, int)) for label in values) or any(isinstance(label, tuple) for label in labels):
+            raise InvalidInputError("what a counting rule maps must be text, a whole number or a truth value; one is not")
         if any(isinstance(label, int) and abs(label) >= LONG_NUMBER for label in labels):
             raise InvalidInputError(f"whole numbers in a counting rule must have at most {limits.NUMBER_DIGITS:,} digits")
-
-    def _check_sizes(self) -> None:
-        named = (self.column, self.privacy_id, self.weight, *(() if self.dated is None else self.dated[:1]))
-        for name in (*named, *(column for column, _ in self.other_groups)):
-            if name is not None and not (isinstance(name, str) and 0 < len(name) <= limits.LABEL_CHARACTERS):
-                raise InvalidInputError(f"a counting rule must name columns by texts of 1 to {limits.LABEL_CHARACTERS:,} characters")
         if sum((self.privacy_id is not None, self.weight is not None, self.one_row_per_person)) > 1:
             raise InvalidInputError("a counting rule has a privacy_id, a weight or one row per person, and not two of them")
-        values = (*self.na_values, *(label for pair in self.mapping for label in pair))
-        if not all(isinstance(label, (str, int)) for label in values):
-            raise InvalidInputError("what a counting rule maps must be text, a whole number or a truth value; one is not")
         if len(values) > 2 * limits.RULE_VALUES or sum(len(spelling(label)) for label in values) > limits.RULE_CHARACTERS:
             most = f"{limits.RULE_VALUES:,} values of {limits.RULE_CHARACTERS:,} characters in all"
             raise InvalidInputError(

@@ -37,9 +37,10 @@ VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH
 tables. The fourth is any of these with a field `about`. The fifth is the fourth with a counting rule that has more fields, and is written
 where one of them says something. The sixth is the fifth with corrections, or with the rule "ignore accents". The seventh is any of these
 with a guarantee about periods. Whoever knows only the first refuses all others."""
-_RULE = ("column", "privacy_id", "weight", "strict", "nulls", "other", "na_values", "mapping", "other_groups")
+_COLUMNS = ("column", "privacy_id", "weight", "strict")
+_ANSWERS = ("nulls", "other", "na_values", "mapping", "other_groups")
+"""The fields of a counting rule of the fourth version; between them stand those that came later."""
 _STATEMENTS = ("one_row_per_person", "spelling")
-"""The fields of a counting rule: those of the fourth version, and those that came with the fifth."""
 _CORRECTIONS = (*_STATEMENTS, "corrections")
 _GUARANTEE = ("epsilon", "delta", "basis", "unit", "neighbours")
 
@@ -133,15 +134,16 @@ _STATED = {_WITH_STATEMENTS: _STATEMENTS, _WITH_CORRECTIONS: _CORRECTIONS, _WITH
 
 
 def _written_rule(rule: CountingRule, version: int) -> dict[str, Any]:
-    stated = _STATED.get(version, ())
-    return {
-        **{name: getattr(rule, name) for name in ("column", "privacy_id", "weight", "strict", *stated)},
-        "nulls": written_label(rule.nulls),
-        "other": written_label(rule.other),
-        "na_values": [written_label(value) for value in rule.na_values],
-        "mapping": [[written_label(value), written_label(category)] for value, category in rule.mapping],
-        "other_groups": [[column, written_label(group)] for column, group in rule.other_groups],
-    }
+    return {name: _written_value(getattr(rule, name)) for name in _fields_of_rule(version)}
+
+
+def _fields_of_rule(version: int) -> tuple[str, ...]:
+    """The fields of a counting rule in a version, in their order."""
+    return (*_COLUMNS, *_STATED.get(version, ()), *_ANSWERS)
+
+
+def _written_value(value: Any) -> Any:
+    return list(map(_written_value, value)) if isinstance(value, tuple) else written_label(value)
 
 
 def written_number(value: Fraction) -> str:
@@ -409,30 +411,22 @@ def _about(value: Any, version: int) -> About | None:
     if version == _WITH_PERIODS and value is None:
         return None
     check_fields(value, (*TEXTS, "date", "software", "counting"), "about")
-    stated, rule = _STATED.get(version, ()), value["counting"]
-    if stated and version != _WITH_PERIODS and not isinstance(rule, dict):
+    rule = value["counting"]
+    if version in _STATED and version != _WITH_PERIODS and not isinstance(rule, dict):
         raise InvalidInputError(f"counting must be an object in a release of version {version}")
-    return About(**{**value, "counting": _rule(rule, stated) if isinstance(rule, dict) else rule})
+    return About(**{**value, "counting": _rule(rule, version) if isinstance(rule, dict) else rule})
 
 
-def _rule(value: dict[str, Any], stated: tuple[str, ...]) -> CountingRule:
-    check_fields(value, (*_RULE, *stated), "a counting rule")
-    if type(value["strict"]) is not bool or not all(isinstance(value[name], list) for name in ("na_values", "mapping", "other_groups")):
-        raise InvalidInputError("a counting rule's strict must be a truth value, and na_values, mapping and other_groups lists")
-    if not all(isinstance(pair, list) and len(pair) == 2 for pair in (*value["mapping"], *value["other_groups"])):
-        raise InvalidInputError("a counting rule's mapping and other_groups must be lists of pairs")
-    if not isinstance(value["column"], str) or not all(isinstance(column, str) for column, _ in value["other_groups"]):
-        raise InvalidInputError("a counting rule must name its columns by texts")
-    more: dict[str, Any] = {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in stated}
-    return CountingRule(
-        **{name: value[name] for name in ("column", "privacy_id", "weight", "strict")},
-        **more,
-        nulls=read_label(value["nulls"]),
-        other=read_label(value["other"]),
-        na_values=tuple(read_label(item) for item in value["na_values"]),
-        mapping=tuple((read_label(item), read_label(category)) for item, category in value["mapping"]),
-        other_groups=tuple((column, read_label(group)) for column, group in value["other_groups"]),
-    )
+def _rule(value: dict[str, Any], version: int) -> CountingRule:
+    names = _fields_of_rule(version)
+    check_fields(value, names, "a counting rule")
+    rule = CountingRule(**{name: _value(value[name]) for name in names})
+    rule.check_plain()
+    return rule
+
+
+def _value(value: Any) -> Any:
+    return tuple(map(_value, value)) if isinstance(value, list) else read_label(value)
 
 
 def guarded(build: Callable[[], Any]) -> Any:
