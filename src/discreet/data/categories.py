@@ -36,6 +36,11 @@ class Declared:
     """Spellings that the curator has corrected, each with the code it stands for. Private: no record and no repr has them."""
 
     @property
+    def one(self) -> str:
+        """The kind of one label, in the words of a message."""
+        return {"categories": "category", "groups": "group"}[self.are]
+
+    @property
     def other(self) -> int:
         """The code of a value that was not declared."""
         return len(self.labels)
@@ -89,8 +94,7 @@ class Declared:
                     )
         if self.rule is None and not set(codes.values()) - {self.missing}:
             advice = "declare True and False" if kind_of(dtype) == "truth values" else f"check column and {self.are}"
-            one = {"categories": "category", "groups": "group"}[self.are]
-            raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {one} is written like one: {advice}")
+            raise InvalidInputError(f"column {column!r} holds {kind_of(dtype)}, and no declared {self.one} is written like one: {advice}")
         if kind_of(dtype) == "text":
             codes.setdefault("", self.missing)  # as an empty cell of a CSV file is
         return codes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Counts
 from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated, undeclared
-from discreet.data.categories import SPELLING_RULES, kind_of
+from discreet.data.categories import SPELLING_RULES, Declared, kind_of
 from discreet.data.dated import InPeriod
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
@@ -27,8 +27,29 @@ from discreet.validation import shown
 Unit = Literal["record", "person"]
 
 
+class _PrivateCounts:
+    """Counts that nobody sees by accident: an array where one is asked for, and a repr that shows none of them."""
+
+    __slots__ = ()
+    counts: Counts
+    categories: Any
+    unit: Unit
+
+    @property
+    def total(self) -> int:
+        """The number of records or persons: public if it is given to a mechanism as n, otherwise as private as the counts."""
+        return int(saturated(self.counts.sum(dtype=np.float64)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.counts, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        groups = f"{len(self.counts)} groups, " if self.counts.ndim == 2 else ""
+        return f"{type(self).__name__}({groups}{len(self.categories)} categories, unit={self.unit!r})"
+
+
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class CategoryCounts:
+class CategoryCounts(_PrivateCounts):
     """Private counts of the declared categories, accepted wherever `counts` are. Its repr shows none of them."""
 
     counts: Counts
@@ -40,23 +61,12 @@ class CategoryCounts:
     rule: CountingRule | None = None
     """The public question that `count` was asked."""
 
-    @property
-    def total(self) -> int:
-        """The number of records or persons: public if it is given to a mechanism as n, otherwise as private as the counts."""
-        return int(self.counts.sum())
-
     def __len__(self) -> int:
         return len(self.categories)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.counts, dtype=dtype, copy=copy)
-
-    def __repr__(self) -> str:
-        return f"CategoryCounts({len(self)} categories, unit={self.unit!r})"
-
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class TableCounts:
+class TableCounts(_PrivateCounts):
     """Private counts of the declared categories in every group, as a mechanism with groups takes them. Its repr shows none of them."""
 
     counts: Counts
@@ -96,19 +106,8 @@ class TableCounts:
         sizes.setflags(write=False)
         return sizes
 
-    @property
-    def total(self) -> int:
-        """The number of records or persons: public if it is given to a mechanism as n, otherwise as private as the counts."""
-        return int(saturated(self.counts.sum(dtype=np.float64)))
-
     def __len__(self) -> int:
         return len(self.cells.groups)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.counts, dtype=dtype, copy=copy)
-
-    def __repr__(self) -> str:
-        return f"TableCounts({len(self)} groups, {len(self.categories)} categories, unit={self.unit!r})"
 
 
 class CountOptions(QuestionOptions, total=False):
@@ -236,8 +235,6 @@ def tallied(source: Any, questions: Sequence[CountingQuestion], encoding: str = 
             if kinds[name] == "text" and isinstance(source, (str, os.PathLike, IOBase)):
                 is_number = within_engine("looking for numbers", holds_numbers, table, name) if rows is None else name in rows.numbers
                 kinds[name] = "numbers" if is_number else "text"
-    if rows is not None and rows.trouble is not None:
-        raise rows.trouble
     unreadable = 0 if rows is None else rows.unreadable
     return [Tallied(question, tally, unreadable, kinds[question.column]) for question, tally in zip(questions, tallies, strict=True)]
 
@@ -256,12 +253,10 @@ def undeclared_spellings(
     for question in questions:
         found.append({})
         for position, (name, _) in enumerate(question.coded):
-            with opened(source, reading) as (table, rows):
+            with opened(source, reading) as (table, _):
                 schema = within_engine("reading the table's schema", table.collect_schema)
                 table = within_engine("looking at dates", question.of_period, table, schema)
                 spellings = within_engine("looking for undeclared values", undeclared, table, question, position, schema, most)
-            if rows is not None and rows.trouble is not None:
-                raise rows.trouble
             found[-1] |= {name: spellings} if spellings else {}
     return found
 
@@ -289,8 +284,10 @@ def _settled(tally: Tally, unreadable: int, question: CountingQuestion, kind: st
             f"privacy_id {question.privacy_id!r} is null in some rows (a blank line of a CSV file is one); every row must say whose it is"
         )
     if tally.troubles:
-        words, in_shell = _homeless_groups(question, *tally.troubles[0])
-        raise SourceError(words, in_shell=in_shell)
+        place, is_null = tally.troubles[0]
+        column = question.grouping.columns[place]
+        takes = f"other_groups={{{column.name!r}: ...}}", f"--other-group {column.name}=GROUP"
+        raise _homeless(column.name, column.declared, {"nulls" if is_null else "other": takes}, "text")
     k = len(declared.labels)
     found = np.zeros((len(grouping), k + 2), dtype=np.int64)
     found.ravel()[tally.codes] = tally.records
@@ -299,8 +296,7 @@ def _settled(tally: Tally, unreadable: int, question: CountingQuestion, kind: st
     codes = {"other": declared.other, "nulls": declared.missing}
     homeless = [option for option, code in codes.items() if question.takes[option] is None and found[:, code].any()]
     if homeless:
-        words, in_shell = _complaint(question, homeless, kind)
-        raise SourceError(words, in_shell=in_shell)
+        raise _homeless(question.column, declared, {option: (f"{option}=...", f"--{option} CATEGORY") for option in homeless}, kind)
     # Of someone with rows in several groups not all are looked at: a declared category may be among the others.
     if not question.strict and found.any() and not found[:, :k].any() and not tally.moves:
         raise SourceError(_no_declared_value(question))
@@ -342,79 +338,49 @@ def _no_declared_value(question: CountingQuestion) -> str:
 _SHOWN_LABELS = 5
 
 
-def _rules_left(given: tuple[str, ...]) -> tuple[str, str]:
-    """Return the effects of the rules of spelling that were not given, in Python's words and in the shell's; empty where all were."""
-    left = [rule for rule in SPELLING_RULES if rule not in given]
-    if not left:
-        return "", ""
-    effect = f"compare{'s' if len(left) == 1 else ''} without {listed([_LEFT_OUT[rule] for rule in left])}"
-    options = listed([f"--{rule.replace(' ', '-')}" for rule in left])
-    return f"{listed(list(map(repr, left)))} in spelling= {effect}", f"{options} {effect}"
+def _homeless(name: str, declared: Declared, takes: Mapping[str, tuple[str, str]], kind: str | None) -> SourceError:
+    """Return the error about undeclared values ("other") or "nulls" of a column, with how Python and the shell give them a place.
+
+    But for the column, which of the two there are, the kind of values and whether texts are all numbers, it depends on public things alone.
+    """
+    rule, held = declared.rule, " and ".join(_FOUND[option].format(declared.are) for option in takes)
+    if isinstance(rule, InPeriod):
+        held = "values that are no dates" if "other" in takes else "nulls"
+        return SourceError(f"column {name!r} has {held}; {rule.outside}: give it one; rows are never dropped")
+
+    def words(spelling: str, corrections: str, na_values: str, missing: str, homes: Iterable[str]) -> str:
+        look = []
+        if "other" in takes and rule is not None:
+            look.append(rule.outside)
+        elif "other" in takes and kind != "text":
+            look.append(f"the column holds {kind}: declare every one that occurs, or make bands of them first")
+        elif "other" in takes:
+            marks = f"{na_values} names marks of missing answers; " if declared.are == "categories" else ""
+            look.append(
+                f"they are private, so not shown: {spelling}{marks}spellings that you find by looking are corrected by {corrections}, "
+                "which is never published"
+            )
+            if declared.are == "categories" and declared.has_whole_numbers:
+                look.append("a number is compared as it is written, so 1.0 is not 1: declare it as it is written")
+        if "nulls" in takes and rule is not None:
+            look.append(f"{missing} makes a {declared.one} of its own for missing {rule.made_of}")
+        return (
+            f"column {name!r} has {held}; {''.join(f'{each}; ' for each in look)}declare {declared.are} for them, or name the declared "
+            f"{declared.one} that takes them with {' and '.join(homes)}; rows are never dropped"
+        )
+
+    in_python, in_shell = zip(*takes.values(), strict=True)
+    left = [rule for rule in SPELLING_RULES if rule not in declared.spelling]
+    effect = f"compare{'s' if len(left) == 1 else ''} without {listed([_LEFT_OUT[rule] for rule in left])}; "
+    rules = f"{listed(list(map(repr, left)))} in spelling= {effect}" if left else ""
+    options = f"{listed(['--' + rule.replace(' ', '-') for rule in left])} {effect}" if left else ""
+    missing_in_shell = "" if rule is None else rule.missing_in_shell
+    return SourceError(
+        words(rules, "corrections=", "na_values=", "missing=...", in_python),
+        in_shell=words(options, "--corrections FILE", "--na-values", missing_in_shell, in_shell),
+    )
 
 
 _LEFT_OUT = {"trim": "blanks around them", "ignore case": "capital letters", "ignore accents": "accents"}
 """Differences that each rule of spelling leaves out of comparisons."""
-
-
-def _homeless_groups(question: CountingQuestion, column: int, is_null: bool) -> tuple[str, str]:
-    """Return the advice about values of a column that have no group, in Python's words and in the shell's.
-
-    But for the column and the kind, it depends on public things alone.
-    """
-    name, rule = question.grouping.columns[column].name, question.grouping.columns[column].declared.rule
-    if isinstance(rule, InPeriod):
-        held = "nulls" if is_null else "values that are no dates"
-        fault = f"column {name!r} has {held}; {rule.outside}: give it one; rows are never dropped"
-        return fault, fault
-    found = _FOUND["nulls"] if is_null else "values outside the declared groups"
-
-    def words(spelling: str, takes: str) -> str:
-        look = "" if is_null else f"they are private, so not shown{': ' if spelling else ''}{spelling}; "
-        if rule is not None:
-            look = "" if is_null else f"{rule.outside}; "
-        return (
-            f"column {name!r} has {found}; {look}declare groups for them, or name the declared group that takes them with {takes}; rows "
-            "are never dropped"
-        )
-
-    in_python, in_shell = _rules_left(question.declared.spelling)
-    return words(in_python, f"other_groups={{{name!r}: ...}}"), words(in_shell, f"--other-group {name}=GROUP")
-
-
-def _complaint(question: CountingQuestion, homeless: list[str], kind: str | None) -> tuple[str, str]:
-    """Return the advice about undeclared values or nulls, in Python's words and in the shell's.
-
-    But for the kind of both, and whether texts are all numbers, it depends on public things alone.
-    """
-    found, rule = " and ".join(_FOUND[option] for option in homeless), question.declared.rule
-
-    def words(spelling: str, corrections: str, na_values: str, takes: str, missing: str) -> str:
-        look = ""
-        if "other" in homeless and rule is not None:
-            look = f"{rule.outside}; "
-        elif "other" in homeless and kind != "text":
-            look = f"the column holds {kind}: declare every one that occurs, or make bands of them first; "
-        elif "other" in homeless:
-            look = (
-                f"they are private, so not shown: {spelling}{', and ' if spelling else ''}{na_values} names marks of missing answers; "
-                f"spellings that you find by looking are corrected by {corrections}, which is never published; "
-            )
-        if "other" in homeless and kind == "text" and question.declared.has_whole_numbers:
-            look += "a number is compared as it is written, so 1.0 is not 1: declare it as it is written; "
-        if "nulls" in homeless and rule is not None:
-            look += f"{missing} makes a category of its own for missing {rule.made_of}; "
-        homes = " and ".join(takes.format(option) for option in homeless)
-        return (
-            f"column {question.column!r} has {found}; {look}declare categories for them, or name "
-            f"the declared category that takes them with {homes}; rows are never dropped"
-        )
-
-    in_python, in_shell = _rules_left(question.declared.spelling)
-    missing_in_shell = "" if rule is None else rule.missing_in_shell
-    return (
-        words(in_python, "corrections=", "na_values=", "{}=...", "missing=..."),
-        words(in_shell, "--corrections FILE", "--na-values", "--{} CATEGORY", missing_in_shell),
-    )
-
-
-_FOUND = {"other": "values outside the declared categories", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}
+_FOUND = {"other": "values outside the declared {}", "nulls": "nulls (missing values; a blank line of a CSV file is one)"}

@@ -85,10 +85,8 @@ def _rows(source: str, names: Sequence[str], layout: PublishedLayout) -> Iterato
     """The rows of these columns: every cell as text, and None where nothing was published."""
     columns = tuple(dict.fromkeys(names))
     reading = LineReading(columns, check_encoding(layout.encoding, strict=False))
-    with opened(source, reading) as (table, rows):
+    with opened(source, reading) as (table, _):
         found = within_engine("reading the counts", lambda: table.select(*columns).collect().rows())
-    if rows is not None and rows.trouble is not None:
-        raise rows.trouble
     for row in found:
         texts = ["" if cell is None else str(cell).strip() for cell in row]
         yield {name: None if text in ("", *layout.missing) else text for name, text in zip(columns, texts, strict=True)}

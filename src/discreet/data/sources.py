@@ -16,7 +16,10 @@ from discreet.errors import InvalidInputError
 
 @contextmanager
 def opened(source: Any, reading: LineReading) -> Iterator[tuple[nw.LazyFrame[Any], TextRows | None]]:
-    """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards."""
+    """The source as a lazy table and, where Python reads its rows, what to ask about them afterwards.
+
+    What ended their reading early is raised in the end, when what was made of them is void.
+    """
     if databases.is_database(source):
         with databases.opened(source, reading) as query:
             yield nw.from_native(query), None
@@ -24,6 +27,8 @@ def opened(source: Any, reading: LineReading) -> Iterator[tuple[nw.LazyFrame[Any
     if isinstance(source, (str, os.PathLike, IOBase)):
         with files.opened(check_stream(source) if isinstance(source, IOBase) else source, reading) as found:
             yield nw.from_native(found.relation), found.rows
+        if found.rows is not None and found.rows.trouble is not None:
+            raise found.rows.trouble
         return
     if reading.encoding != "utf-8":
         raise InvalidInputError("encoding is for CSV files and streams; the text of a table is already decoded")
