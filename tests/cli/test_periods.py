@@ -114,6 +114,25 @@ def test_rows_of_different_people_may_be_of_several_months(rows: Path, ledger: P
     assert [str(one.left) for one in dc.Ledger(ledger).periods("clinic")] == ["ε = 0.05"] * 3
 
 
+@pytest.mark.parametrize(
+    ("period", "groups", "said"),
+    [
+        ("2025-11", "months:2025-10..2025-11", "there are groups by seen such as 2025-10, and the release is charged to 2025-11"),
+        ("2025-10..2025-11", "months:2025-10..2025-11", None),
+        ("2025-11", "years:2024..2025", None),  # such as years of birth
+    ],
+)
+def test_groups_of_months_that_are_not_charged_are_pointed_out(
+    period: str, groups: str, said: str | None, ledger: Path, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen.csv"
+    seen.write_text("smoking,seen\n" + "never,2025-10-03\ncurrent,2025-11-04\n" * 20)
+    done = release(seen, ledger, "--by", f"seen={groups}", "--period", period, "-o", tmp_path / "x.json", who="--one-row-per-person")
+    assert done.exit_code == 0, done.output
+    assert ("such as" in done.stderr) == (said is not None)
+    assert said is None or said in done.stderr
+
+
 def test_a_study_of_one_month(tmp_path: Path) -> None:
     ledger = dc.Ledger(tmp_path / "ledger.db")
     ledger.create("survey", 1, unit="person", every="month")

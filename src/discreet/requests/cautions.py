@@ -92,6 +92,25 @@ def little_protection(guarantee: "Guarantee") -> str | None:
     return f"ε is above {_LITTLE_PROTECTION}: the odds of {hidden} may change by a factor of {_factor(guarantee.epsilon)}"
 
 
+def periods_beyond(guarantee: "Guarantee", mechanism: "Mechanism") -> str | None:
+    """Return the warning where groups or categories are periods that a release is not charged to; None where none are."""
+    from discreet.model.periods import PeriodRange, named
+
+    period, groups = guarantee.period, mechanism.space.groups
+    if period is None:
+        return None
+    places = {f"groups by {column}": labels for column, labels in zip(groups.columns, groups.labels, strict=True)}
+    for what, labels in (places | {"categories": mechanism.prior.categories}).items():
+        for label in labels:
+            every, day = named(str(label)) or (None, period.first)
+            if every == period.every and PeriodRange(period.every, day, day) not in period:
+                return (
+                    f"there are {what} such as {label}, and the release is charged to {period}: if they are made of the dates of rows, "
+                    "name all that are read as its period"
+                )
+    return None
+
+
 def _factor(epsilon: float) -> str:
     """e^ε, for people: a whole number, or where that has many digits the power of ten below it."""
     digits = epsilon / log(10)

@@ -8,7 +8,7 @@ from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
 from discreet.record.release import Release
-from discreet.requests.cautions import lacks, little_protection, little_said, strong_shares
+from discreet.requests.cautions import lacks, little_protection, little_said, periods_beyond, strong_shares
 from discreet.requests.checks import PRIVATE, DataCheck
 from discreet.requests.fields import fields_of
 from discreet.requests.release import (
@@ -116,7 +116,8 @@ def _warnings(look: ReleasePreview) -> Iterable[str]:
         n, lacking = mechanism.space.n, lacks(mechanism)
         little = None if n is None else little_said(n, mechanism.epsilon)
         whole = None if lacking is None else "; ".join(lacking)
-        every = (whole, little, strong_shares(mechanism), little_protection(found.guarantee))
+        beyond = periods_beyond(found.guarantee, mechanism)
+        every = (whole, little, strong_shares(mechanism), little_protection(found.guarantee), beyond)
         yield from (f"{name}: {said}" if name else said for said in every if said is not None)
 
 
