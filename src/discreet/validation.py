@@ -21,8 +21,6 @@ Number = int | float | Fraction | Decimal | str
 
 _SHORT_NUMBER = 1 << 64
 """Whole numbers below this have fewer digits than any limit."""
-_MODERATE = Fraction(1, 10**15), Fraction(10**15)
-_LEAST_CONCENTRATION, _MOST_CONCENTRATION = Fraction(1, 10**100), Fraction(10**100)
 
 
 def exact(value: Any, name: str) -> Fraction:
@@ -132,11 +130,11 @@ def check_positive(value: Any, name: str) -> Fraction:
     return number
 
 
-def check_moderate(value: Any, name: str) -> Fraction:
-    """The exact value of a public parameter that floats must be able to follow: from 1e-15 to 1e15."""
+def check_moderate(value: Any, name: str, power: int = 15) -> Fraction:
+    """The exact value of a public parameter that floats must be able to follow: from 1e-15 to 1e15, or of another power of ten."""
     number = check_positive(value, name)
-    if not _MODERATE[0] <= number <= _MODERATE[1]:
-        raise InvalidInputError(f"{name} must be from 1e-15 to 1e15, got {shown(value)}")
+    if not Fraction(1, 10**power) <= number <= 10**power:
+        raise InvalidInputError(f"{name} must be from 1e-{power} to 1e{power}, got {shown(value)}")
     return number
 
 
@@ -178,10 +176,7 @@ def check_concentration(values: Any, name: str = "concentration") -> tuple[Fract
 
 def check_parameter(value: Any, name: str) -> Fraction:
     """The exact value of one parameter of a Dirichlet distribution."""
-    number = check_positive(value, name)
-    if not _LEAST_CONCENTRATION <= number <= _MOST_CONCENTRATION:
-        raise InvalidInputError(f"{name} must be from 1e-100 to 1e100, got {shown(value)}")
-    return number
+    return check_moderate(value, name, power=100)
 
 
 def check_categories(categories: Iterable[Hashable], k: int) -> tuple[Hashable, ...]:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import discreet as dc
-from discreet.record.files import record_kind, record_of
-from discreet.record.pages import block_of
+from discreet.record.files import block_of, record_kind, record_of
 from tests.record.table_support import refusal, released
 from tests.sampling.support import PretendedSecret
 

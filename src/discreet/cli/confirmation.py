@@ -55,7 +55,7 @@ def confirm_all(ready: "Mapping[str, Prepared]", ledger: "Ledger | None", datase
             notice(f"tables.{name}: {weak}" if name else weak)
     faults = [said for one in ready.values() if (said := lacks(one.mechanism)) is not None][:1]
     doubts = [weak for one in ready.values() if (weak := little_protection(one.guarantee)) is not None][:1]
-    doubts += [said for one in ready.values() if (said := periods_beyond(one.guarantee, one.mechanism)) is not None][:1]
+    doubts += [beyond for one in ready.values() if (beyond := periods_beyond(one.guarantee, one.mechanism)) is not None][:1]
     if ledger is None or dataset is None:
         named = "--ledger and --dataset name one" if "" in ready else "--ledger names one"
         doubts.append(f"no ledger was named, so nobody adds up what these records give away; {named}")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from discreet.arrays import Counts
 from discreet.data.aggregation import Tally, aggregated, holds_numbers, saturated, undeclared
 from discreet.data.categories import SPELLING_RULES, Declared, kind_of
-from discreet.data.dated import InPeriod
 from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
+from discreet.data.made_labels import InPeriod
 from discreet.data.question import CountingQuestion, QuestionOptions, question_of
 from discreet.data.sources import opened
 from discreet.errors import SourceError
@@ -348,18 +348,16 @@ def _homeless(name: str, declared: Declared, takes: Mapping[str, tuple[str, str]
         held = "values that are no dates" if "other" in takes else "nulls"
         return SourceError(f"column {name!r} has {held}; {rule.outside}: give it one; rows are never dropped")
 
-    def words(spelling: str, corrections: str, na_values: str, missing: str, homes: Iterable[str]) -> str:
+    def words(spelling: Sequence[str], corrections: str, na_values: str, missing: str, homes: Iterable[str]) -> str:
         look = []
         if "other" in takes and rule is not None:
             look.append(rule.outside)
         elif "other" in takes and kind != "text":
             look.append(f"the column holds {kind}: declare every one that occurs, or make bands of them first")
         elif "other" in takes:
-            marks = f"{na_values} names marks of missing answers; " if declared.are == "categories" else ""
-            look.append(
-                f"they are private, so not shown: {spelling}{marks}spellings that you find by looking are corrected by {corrections}, "
-                "which is never published"
-            )
+            marks = [f"{na_values} names marks of missing answers"] if declared.are == "categories" else []
+            look.append(f"they are private, so not shown: {', and '.join([*spelling, *marks]) or 'check how they are spelt'}")
+            look.append(f"spellings that you find by looking are corrected by {corrections}, which is never published")
             if declared.are == "categories" and declared.has_whole_numbers:
                 look.append("a number is compared as it is written, so 1.0 is not 1: declare it as it is written")
         if "nulls" in takes and rule is not None:
@@ -371,9 +369,9 @@ def _homeless(name: str, declared: Declared, takes: Mapping[str, tuple[str, str]
 
     in_python, in_shell = zip(*takes.values(), strict=True)
     left = [rule for rule in SPELLING_RULES if rule not in declared.spelling]
-    effect = f"compare{'s' if len(left) == 1 else ''} without {listed([_LEFT_OUT[rule] for rule in left])}; "
-    rules = f"{listed(list(map(repr, left)))} in spelling= {effect}" if left else ""
-    options = f"{listed(['--' + rule.replace(' ', '-') for rule in left])} {effect}" if left else ""
+    effect = f"compare{'s' if len(left) == 1 else ''} without {listed([_LEFT_OUT[rule] for rule in left])}"
+    rules = [f"{listed(list(map(repr, left)))} in spelling= {effect}"] if left else []
+    options = [f"{listed(['--' + rule.replace(' ', '-') for rule in left])} {effect}"] if left else []
     missing_in_shell = "" if rule is None else rule.missing_in_shell
     return SourceError(
         words(rules, "corrections=", "na_values=", "missing=...", in_python),

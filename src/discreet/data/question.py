@@ -9,9 +9,8 @@ import narwhals.stable.v2 as nw
 
 from discreet.data.categories import Declared, check_spelling, declare, declare_groups, kind_of
 from discreet.data.corrections import Corrections, read_corrections
-from discreet.data.dated import InPeriod
 from discreet.data.lines import check_names
-from discreet.data.made_labels import MadeLabels
+from discreet.data.made_labels import InPeriod, MadeLabels
 from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, Groups, cells_of
 from discreet.model.periods import PeriodRange

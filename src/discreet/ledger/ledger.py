@@ -5,11 +5,11 @@ public: names, parameters and days, never counts.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from discreet import limits
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError, SecondBudgetWarning
@@ -45,20 +45,22 @@ from discreet.ledger.statements import (
     check_affordable,
     statements_of,
 )
-from discreet.model.datasets import Relation, check_within
+from discreet.model.datasets import check_within
 from discreet.model.periods import Every, PeriodRange, check_every
 from discreet.record.guarantee import Guarantee
-from discreet.validation import Number, check_positive, shown
+from discreet.validation import Number, check_positive, check_unit, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
     from discreet.analysis.composition import Accountant
     from discreet.arrays import Drawn
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.record.about import About
     from discreet.record.release import Release
+
+_Made = TypeVar("_Made")
 
 __all__ = ["Budget", "History", "Ledger", "Loss", "RenyiFilter", "Spend", "Statement", "composed"]
 
@@ -116,18 +118,16 @@ class Ledger:
         taken, or the ledger cannot be written.
         """
         name = checked_text(cleaned(checked_text(dataset, "dataset", limits.NAME_CHARACTERS)), "dataset", limits.NAME_CHARACTERS)
-        if unit not in ("record", "person"):
-            raise InvalidInputError(f"unit must be 'record' or 'person', got {shown(unit)!r}")
-        if every is not None and check_every(every) and unit != "person":
+        if every is not None and check_every(every) and check_unit(unit) != "person":
             fault = "a budget for each period is about all that a person has in it"
             raise InvalidInputError(f"{fault}: give unit='person' with every", in_shell=f"{fault}: give --unit person with --every")
-        relation = _hidden(**hides)
+        relation = check_within(**hides)
         total, rule = checked_loss(epsilon, delta, "the budget's "), None
         if planned_epsilon is not None:
             from discreet.ledger.filters import planned_filter
 
             rule = planned_filter(total, planned_epsilon)
-        budget = Budget(name, total, unit, today(), rule, relation, every)
+        budget = Budget(name, total, check_unit(unit), today(), rule, relation, every)
         with self._transaction("write", new=True) as connection:
             others = _names(connection)
             if name in others:
@@ -297,8 +297,7 @@ class Ledger:
             if "request" not in query.selected_columns:  # an older ledger, in which no spend has a key
                 return None
             found = query.where(spends().c.dataset == budget.dataset, spends().c.request == request)
-            row = connection.execute(found).mappings().one_or_none()
-            return None if row is None else spend_of(cast("Mapping[str, Any]", row))
+            return next(iter(_made(connection, found, spend_of)), None)
 
     def statement(self, dataset: str, *, latest: int | None = None, period: str | None = None) -> Statement:
         """Return what has been charged to a dataset in all, what is left, and its latest spends: at most so many, or all of them.
@@ -418,11 +417,6 @@ _DATASETS_IN_MESSAGE = 20
 """Datasets that a message names."""
 
 
-def _hidden(neighbours: str | Relation = Relation.REPLACE_ONE, within: Iterable[str] = ()) -> Relation:
-    """The relation of a budget as a caller says it."""
-    return check_within(neighbours, within)
-
-
 def warn_of_second_budget(ledger: Ledger, dataset: str, source: str | None) -> None:
     """Warn whoever asked if a source was charged to another dataset."""
     said = None if source is None else second_budget_words(ledger.charged_elsewhere(dataset, source))
@@ -439,17 +433,19 @@ def _budget(connection: "Connection", dataset: str) -> Budget | None:
     query = selected(connection, budgets()).where(budgets().c.dataset == dataset)
     if connection.get_execution_options().get("discreet_mode") == "write":
         query = query.with_for_update()
-    row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else budget_of(cast("Mapping[str, Any]", row))
+    return next(iter(_made(connection, query, budget_of)), None)
 
 
 def _budgets(connection: "Connection") -> tuple[Budget, ...]:
-    rows = connection.execute(selected(connection, budgets()).order_by(budgets().c.dataset)).mappings()
-    return tuple(budget_of(cast("Mapping[str, Any]", row)) for row in rows)
+    return _made(connection, selected(connection, budgets()).order_by(budgets().c.dataset), budget_of)
 
 
 def _history(connection: "Connection", budget: Budget, latest: int | None = None) -> tuple[Spend, ...]:
     """The spends on a dataset, oldest first: all of them, or the latest."""
     query = selected(connection, spends()).where(spends().c.dataset == budget.dataset).order_by(spends().c.number.desc()).limit(latest)
-    rows = connection.execute(query).mappings().all()
-    return tuple(spend_of(cast("Mapping[str, Any]", row)) for row in reversed(rows))
+    return _made(connection, query, spend_of)[::-1]
+
+
+def _made(connection: "Connection", query: "Select[Any]", make: Callable[[Mapping[str, Any]], _Made]) -> tuple[_Made, ...]:
+    """What is made of each row that a query finds."""
+    return tuple(make(cast("Mapping[str, Any]", row)) for row in connection.execute(query).mappings())

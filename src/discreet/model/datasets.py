@@ -188,9 +188,9 @@ def check_relation(value: "str | Relation") -> Relation:
     return Relation("replace one", tuple(columns))
 
 
-def check_within(value: "str | Relation", within: Iterable[str]) -> Relation:
+def check_within(neighbours: "str | Relation" = Relation.REPLACE_ONE, within: Iterable[str] = ()) -> Relation:
     """The relation that a text stands for, whose steps keep what these columns say, if any are given."""
-    relation = check_relation(value)
+    relation = check_relation(neighbours)
     if isinstance(within, tuple) and not within:
         return relation
     if relation.within:

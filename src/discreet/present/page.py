@@ -15,7 +15,7 @@ from discreet.present.html import Html, element, escaped, isolated, joined, tabl
 from discreet.present.page_figure import can_be_crossed, crossed, figure, percentages_of, together
 from discreet.present.page_rows import Panel, Shares, SizeRow, cut
 from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
-from discreet.record.pages import block_of
+from discreet.record.files import block_of
 from discreet.text import listed, more
 
 if TYPE_CHECKING:

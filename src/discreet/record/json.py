@@ -49,13 +49,13 @@ _EXACT_PARAMETERS = ("epsilon", "gamma", "delta", "rho", "factor")
 """Parameters that are exact numbers; all others are text or truth values."""
 _RATIO = re.compile(r"[0-9]{1,1001}(/[0-9]{1,1001})?")
 _DECIMAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?|inf")
-_WRITTEN_AS_TEXT = {date: "date", datetime: "datetime", Decimal: "decimal", Fraction: "fraction"}
-_UNWRAPPED: dict[str, Callable[[str], Hashable]] = {
-    "date": date.fromisoformat,
-    "datetime": datetime.fromisoformat,
-    "decimal": Decimal,
-    "fraction": Fraction,
+_AS_TEXT: dict[str, tuple[type, Callable[[str], Hashable]]] = {
+    "date": (date, date.fromisoformat),
+    "datetime": (datetime, datetime.fromisoformat),
+    "decimal": (Decimal, Decimal),
+    "fraction": (Fraction, Fraction),
 }
+"""Types of labels that are written as text, with what reads them."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -176,9 +176,9 @@ def written_label(label: Hashable) -> Any:
         return str(label)
     if isinstance(label, float) and isfinite(label):
         return label
-    if type(label) in _WRITTEN_AS_TEXT:
-        text = label.isoformat() if isinstance(label, date) else str(label)
-        return {"type": _WRITTEN_AS_TEXT[type(label)], "value": text}
+    for name, (kind, _) in _AS_TEXT.items():
+        if type(label) is kind:
+            return {"type": name, "value": label.isoformat() if isinstance(label, date) else str(label)}
     raise InvalidInputError(
         f"a category label of type {type(label).__name__} cannot be written to JSON; use text, numbers, truth values or dates"
     )
@@ -364,12 +364,12 @@ def read_label(value: Any) -> Hashable:
         return _finite(value)
     check_fields(value, ("type", "value"), "a category that is not a JSON scalar")
     kind, text = value["type"], value["value"]
-    if not (isinstance(kind, str) and kind in _UNWRAPPED and isinstance(text, str) and len(text) <= 4000):
-        raise InvalidInputError(f"a category's type must be one of {', '.join(_UNWRAPPED)}, and its value text")
+    if not (isinstance(kind, str) and kind in _AS_TEXT and isinstance(text, str) and len(text) <= 4000):
+        raise InvalidInputError(f"a category's type must be one of {', '.join(_AS_TEXT)}, and its value text")
     if kind == "fraction" and not _RATIO.fullmatch(text.removeprefix("-")):
         raise InvalidInputError("a category of type fraction must look like '1/2'")
     try:
-        return _finite(_UNWRAPPED[kind](text))
+        return _finite(_AS_TEXT[kind][1](text))
     except (ArithmeticError, ValueError):
         raise InvalidInputError(f"a category's value is not a {kind}") from None
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from discreet import limits
 from discreet.errors import TooLargeError
-from discreet.record.files import RecordKind, record_kind, record_of
-from discreet.record.pages import records_in
+from discreet.record.files import RecordKind, record_kind, record_of, records_in
 from discreet.record.release import Release
 from discreet.text import plain
 from discreet.web.uploads import LONGEST_NAME
