@@ -11,20 +11,11 @@ _CODEC = (4, 1, 3, 4)
 _VALUES = 1 << 22
 """Values in a footer, many times as many as those of the largest table."""
 _MOST_NESTED = 20
-(
-    _TRUE_TYPE,
-    _FALSE_TYPE,
-    _BYTE_TYPE,
-    _SHORT_TYPE,
-    _INTEGER_TYPE,
-    _LONG_TYPE,
-    _DOUBLE_TYPE,
-    _BINARY_TYPE,
-    _LIST_TYPE,
-    _SET_TYPE,
-    _MAP_TYPE,
-    _STRUCT_TYPE,
-) = range(1, 13)
+_TRUTHS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12
+_SIZES = {1: 1, 2: 1, 3: 1, 7: 8}
+"""The bytes of a truth value, which in a list has one, of a byte and of a floating-point number."""
+_LISTS, _MAP = (9, 10), 11
+"""The numbers of Thrift's kinds of values: lists are lists and sets."""
 
 
 def codecs(footer: bytes) -> set[int]:
@@ -41,22 +32,21 @@ class _FooterWalk:
     values: int = 0
     found: set[int] = field(factory=set)
 
-    def byte(self) -> int:
-        if self.place >= len(self.data):
-            raise ValueError("the footer ends too early")
-        self.place += 1
-        return self.data[self.place - 1]
+    def take(self, size: int) -> bytes:
+        self.check_length(size)
+        self.place += size
+        return self.data[self.place - size : self.place]
 
-    def skip(self, size: int) -> None:
+    def check_length(self, size: int) -> None:
+        """Refuse more bytes, or values, each of which has one or more, than are left."""
         if size > len(self.data) - self.place:
             raise ValueError("the footer ends too early")
-        self.place += size
 
     def integer(self) -> int:
         """A whole number without sign of at most 64 bits, seven to a byte."""
         result = 0
         for shift in range(0, 70, 7):
-            byte = self.byte()
+            [byte] = self.take(1)
             result |= (byte & 127) << shift
             if byte < 128:
                 return result
@@ -64,7 +54,7 @@ class _FooterWalk:
 
     def struct(self, path: tuple[int, ...]) -> None:
         number = 0
-        while head := self.byte():
+        while head := self.take(1)[0]:
             step, kind = divmod(head, 16)
             if step:
                 number += step
@@ -73,7 +63,7 @@ class _FooterWalk:
                 number = written // 2 if written % 2 == 0 else -1
             if not 0 <= number < 1 << 15:  # other readers wrap these around, perhaps to the number of a codec
                 raise ValueError("a field of the footer has an impossible number")
-            if kind in (_TRUE_TYPE, _FALSE_TYPE):  # the value of such a field is its kind
+            if kind in _TRUTHS:  # the value of such a field is its kind
                 self.count(path)
             else:
                 self.value(kind, (*path, number))
@@ -85,42 +75,28 @@ class _FooterWalk:
 
     def value(self, kind: int, path: tuple[int, ...]) -> None:
         self.count(path)
-        if kind in (_SHORT_TYPE, _INTEGER_TYPE, _LONG_TYPE):
+        if kind in _INTEGERS:
             number = self.integer()
             if path == _CODEC:
                 self.found.add(number // 2 if number % 2 == 0 else -(number // 2) - 1)
-        elif kind in (_TRUE_TYPE, _FALSE_TYPE, _BYTE_TYPE):
-            self.skip(1)
-        elif kind == _DOUBLE_TYPE:
-            self.skip(8)
-        elif kind == _BINARY_TYPE:
-            self.skip(self.integer())
-        elif kind == _STRUCT_TYPE:
+        elif kind in _SIZES:
+            self.take(_SIZES[kind])
+        elif kind == _BINARY:
+            self.take(self.integer())
+        elif kind == _STRUCT:
             self.struct(path)
-        elif kind in (_LIST_TYPE, _SET_TYPE):
-            self.list(path)
-        elif kind == _MAP_TYPE:
-            self.map(path)
+        elif kind in _LISTS:
+            size, inside = divmod(self.take(1)[0], 16)
+            self.several(self.integer() if size == 15 else size, (inside,), path if inside == _STRUCT else (*path, 0))
+        elif kind == _MAP:
+            size = self.integer()
+            self.several(size, divmod(self.take(1)[0], 16) if size else (), (*path, 0))
         else:
             raise ValueError("a value of the footer is of no known kind")
 
-    def list(self, path: tuple[int, ...]) -> None:
-        size, kind = divmod(self.byte(), 16)
-        size = self.integer() if size == 15 else size
+    def several(self, size: int, kinds: tuple[int, ...], path: tuple[int, ...]) -> None:
+        """The values of a list, or the keys and values of a map."""
         self.check_length(size)
-        inside = path if kind == _STRUCT_TYPE else (*path, 0)
         for _ in range(size):
-            self.value(kind, inside)
-
-    def map(self, path: tuple[int, ...]) -> None:
-        size = self.integer()
-        self.check_length(size)
-        if size:
-            kinds = divmod(self.byte(), 16)
-            for _ in range(size):
-                for kind in kinds:
-                    self.value(kind, (*path, 0))
-
-    def check_length(self, size: int) -> None:
-        if size > len(self.data) - self.place:  # each value is a byte or more
-            raise ValueError("the footer ends too early")
+            for kind in kinds:
+                self.value(kind, path)
