@@ -37,8 +37,8 @@ VERSIONS = (1, 2, TABLE, _WITH_WORDS, _WITH_STATEMENTS, _WITH_CORRECTIONS, _WITH
 tables. The fourth is any of these with a field `about`. The fifth is the fourth with a counting rule that has more fields, and is written
 where one of them says something. The sixth is the fifth with corrections, or with the rule "ignore accents". The seventh is any of these
 with a guarantee about periods. Whoever knows only the first refuses all others."""
-_COLUMNS = ("column", "privacy_id", "weight", "strict")
-_ANSWERS = ("nulls", "other", "na_values", "mapping", "other_groups")
+_RULE_COLUMNS = ("column", "privacy_id", "weight", "strict")
+_RULE_ANSWERS = ("nulls", "other", "na_values", "mapping", "other_groups")
 """The fields of a counting rule of the fourth version; between them stand those that came later."""
 _STATEMENTS = ("one_row_per_person", "spelling")
 _CORRECTIONS = (*_STATEMENTS, "corrections")
@@ -139,7 +139,7 @@ def _written_rule(rule: CountingRule, version: int) -> dict[str, Any]:
 
 def _fields_of_rule(version: int) -> tuple[str, ...]:
     """The fields of a counting rule in a version, in their order."""
-    return (*_COLUMNS, *_STATED.get(version, ()), *_ANSWERS)
+    return (*_RULE_COLUMNS, *_STATED.get(version, ()), *_RULE_ANSWERS)
 
 
 def _written_value(value: Any) -> Any:

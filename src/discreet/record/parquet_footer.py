@@ -12,7 +12,7 @@ _VALUES = 1 << 22
 """Values in a footer, many times as many as those of the largest table."""
 _MOST_NESTED = 20
 _TRUTHS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12
-_SIZES = {1: 1, 2: 1, 3: 1, 7: 8}
+_BYTES_OF = {1: 1, 2: 1, 3: 1, 7: 8}
 """The bytes of a truth value, which in a list has one, of a byte and of a floating-point number."""
 _LISTS, _MAP = (9, 10), 11
 """The numbers of Thrift's kinds of values: lists are lists and sets."""
@@ -79,8 +79,8 @@ class _FooterWalk:
             number = self.integer()
             if path == _CODEC:
                 self.found.add(number // 2 if number % 2 == 0 else -(number // 2) - 1)
-        elif kind in _SIZES:
-            self.take(_SIZES[kind])
+        elif kind in _BYTES_OF:
+            self.take(_BYTES_OF[kind])
         elif kind == _BINARY:
             self.take(self.integer())
         elif kind == _STRUCT:
