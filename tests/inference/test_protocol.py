@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -111,9 +112,16 @@ KINDS = {
         BOTH,
         refuses=("hdi", "summary hdi", "score", "set", "merged", "cumulative", "records", "contrast", "contrasts", "sets compared"),
     ),
-    "records of a table": Kind(
-        lambda: table("total").noise_aware().records, 4, BOTH, refuses=("records", "contrast", "contrasts", "sets compared")
+    "records of a table": Kind(lambda: table("total").noise_aware().records, 4, BOTH, refuses=("records",)),
+    "cumulative records of a table": Kind(
+        lambda: table("total").noise_aware().records.cumulative(),
+        4,
+        BOTH,
+        UP_TO,
+        refuses=("set", "merged", "cumulative", "records"),
     ),
+    "table, pooled": Kind(lambda: table("sizes").noise_aware().pooled(), 4, BOTH, refuses=("records",)),
+    "group, pooled": Kind(lambda: table("sizes").noise_aware().pooled()["north", "f"], None, refuses=("records",)),
     "coarser table": Kind(lambda: table("nothing").noise_aware().merged(MERGED), 4, BOTH, SETS, refuses=("set", "merged")),
     "cumulative table": Kind(
         lambda: table("sizes").noise_aware().cumulative(),
@@ -244,6 +252,17 @@ def sets_compared(kind: Kind, found: Any) -> None:
     assert one.names == other.names
 
 
+def drawn(kind: Kind, found: Any) -> None:
+    """A picture: of all, and of one category with words of the reader's own."""
+    assert found.plot().get_xlabel()
+    ax = found.plot(mass=0.9, category=kind.labels[-1], sort="declared", title="Mine", color="#aa0000")
+    assert ax.get_title() == "Mine"
+    assert ax.get_lines()[-1].get_color() == "#aa0000"
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert kind.groups is None or kind.groups - 1 <= len(rows) <= kind.groups, "all in which the category can occur"
+    plt.close("all")
+
+
 VERBS: dict[str, Callable[[Kind, Any], None]] = {
     **{verb: array(verb, ()) for verb in ("mean", "std", "var", "median")},
     "interval": array("interval", (2,), 0.9),
@@ -261,6 +280,7 @@ VERBS: dict[str, Callable[[Kind, Any], None]] = {
     "contrast": compared,
     "sets compared": sets_compared,
     "contrasts": lambda kind, found: contrasts(kind, against_one(kind, found)),
+    "plot": drawn,
     "pickle": lambda _, found: np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).interval(0.9), found.interval(0.9)),  # noqa: S301
     "axes": lambda kind, found: np.testing.assert_array_equal(
         (found.by is None, len(found.categories)), (kind.groups is None, len(kind.labels))

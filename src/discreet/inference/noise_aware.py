@@ -39,8 +39,6 @@ from discreet.text import html_table
 from discreet.validation import category_index, items_of, shown, spelling
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from discreet.inference.records import RecordShares
 
 
@@ -341,13 +339,6 @@ class NoiseAware(Posterior):
         return {category: self.marginal(category).to_scipy() for category in self.categories}
 
     # --- for people ---------------------------------------------------------------------------------------------------
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the marginal density of every category (of the first, if there are two)."""
-        from discreet.plotting import plot_marginals
-
-        shown = self.categories[:1] if self.prior.k == 2 else self.categories
-        return plot_marginals([(c, self.marginal(c)) for c in shown], ax)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{c!r}: {m.mean():.4g} ± {m.std():.2g}" for c, m in zip(self.categories[:8], self._laws(), strict=False))

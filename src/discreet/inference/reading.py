@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,12 @@ from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import compared_pairs, contrast_columns
 from discreet.inference.seeds import Rng
-from discreet.model.cells import Groups
+from discreet.model.cells import GroupLook, Groups
 from discreet.validation import category_index, check_levels, check_records, check_share, items_of, named_numbers, shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from discreet.inference.frames import Library
 
 Kind = Literal["eti", "hdi"]
@@ -258,6 +260,19 @@ class Reading(ABC):
         ends = self.hdi(share) if kind == "hdi" else self.interval(share)
         numbers = {"mean": self.mean(), "sd": self.std(), "low": ends[..., 0], "high": ends[..., 1]}
         return summary_frame(self.by, {"category": self.categories} if self.categories else {}, numbers, library)
+
+    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, **look: Unpack[GroupLook]) -> "Axes":
+        """Draw what is read: of one variable the densities of its categories, of groups the interval of a category's share in each.
+
+        `category` names the one that is drawn; left out, it is the first of a table, and all of one variable. Where groups are pooled,
+        their intervals without pooling stand above. `sort` is "mean" (the largest first), "group" (by their labels) or "declared";
+        `title`, `label` and `color` are as in Matplotlib.
+        """
+        from discreet.plotting import plot_one, plot_table
+
+        draw: Any = plot_one if self.by is None else plot_table
+        axes: Axes = draw(self, ax, mass, **look)
+        return axes
 
     def to_pandas(self, mass: float = 0.95) -> Any:
         """`summary` as a pandas frame."""

@@ -5,11 +5,12 @@ part of these very records that is in a category. It is uncertain by the noise a
 Where n is private, shares are given that there are any records; where it is known that there are none, they are NaN.
 
 Two categories of the same records depend on each other, and the law of their difference comes from that of pairs of counts. Shares of
-different records are independent, unless a public total ties their numbers. A ratio of such shares has no law here: both may be 0.
+different records are independent, unless a public total ties their numbers: then, and where laws are too long to be listed, differences
+are those of joint draws. A ratio of such shares has no law here: both may be 0.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,17 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet import limits
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.counts.law import CountLaw
 from discreet.counts.pairs import PairWeights
 from discreet.counts.size_posterior import DiscreteLaw
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.category_contrasts import pairs_of
-from discreet.inference.draws import DRAWS
+from discreet.inference.draws import DRAWS, Estimate, standard_error
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading, any_of
-from discreet.inference.seeds import Rng
+from discreet.inference.seeds import Rng, seed_of
 from discreet.text import chance, plain
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class RecordContrast:
     names: tuple[Hashable, Hashable]
     difference: DifferenceOfShares
     """The first share less the second."""
+    draws: int | None = None
+    """How many joint draws this comes from; None where it is computed."""
 
     @property
     def probability(self) -> float:
@@ -104,22 +107,37 @@ class RecordContrast:
 
     @property
     def error(self) -> float:
-        """Upper bound on the probability that is left out."""
-        return self.difference.omitted
+        """Upper bound on the probability that is left out; of draws the standard error of `probability`."""
+        return self.difference.omitted if self.draws is None else self._estimate(self.probability).standard_error
+
+    def _estimate(self, part: float) -> Estimate:
+        """The probability that this part of the draws says."""
+        assert self.draws is not None  # noqa: S101
+        return Estimate(part, float(standard_error(part * self.draws, self.draws)))
+
+    @property
+    def in_words(self) -> tuple[str, str]:
+        """The probabilities that the first share is larger and that both are the same, as texts, with their errors where they are drawn."""
+        larger, same = self.probability, self.equal
+        if self.draws is None:
+            return chance(larger), chance(same)
+        return repr(self._estimate(larger)), f"{self._estimate(same)!r} (from draws)"
 
     def __repr__(self) -> str:
-        low, high = self.difference.interval(0.95)
+        (low, high), (larger, same) = self.difference.interval(0.95), self.in_words
         return (
             f"RecordContrast({plain(self.names[0])} against {plain(self.names[1])}; difference: 95 % from {low:.4g} to {high:.4g}; "
-            f"the first is larger: {chance(self.probability)}, both are the same: {chance(self.equal)})"
+            f"the first is larger: {larger}, both are the same: {same})"
         )
 
 
 def of_same_records(parts: Sequence[PairWeights], names: tuple[Hashable, Hashable], omitted: float) -> RecordContrast:
     """Compare two categories of the same records, given the joint law of their counts and of all others'."""
-    _check_values(sum(part.split.size * part.rest.shape[1] for part in parts))
-    values, weights = zip(*map(_differences, parts), strict=True)
-    return _made(names, np.concatenate(values), np.concatenate(weights), omitted)
+    values = sum(part.split.size * part.rest.shape[1] for part in parts)
+    if values > limits.MIXTURE_CELLS:
+        raise TooLargeError(f"up to {limits.MIXTURE_CELLS:,} differences of shares are listed, and the noise leaves {values:,} possible")
+    listed, weights = zip(*map(_differences, parts), strict=True)
+    return _made(names, np.concatenate(listed), np.concatenate(weights), omitted)
 
 
 def _differences(part: PairWeights) -> tuple[Floats, Floats]:
@@ -132,22 +150,27 @@ def _differences(part: PairWeights) -> tuple[Floats, Floats]:
 
 
 def of_different_records(first: ShareOfRecords, second: ShareOfRecords, names: tuple[Hashable, Hashable]) -> RecordContrast:
-    """Compare two shares that are independent."""
-    _check_values(len(first.value) * len(second.value))
+    """Compare two shares that are independent: from draws where there are very many pairs of them."""
     if np.isnan([first.value[0], second.value[0]]).any():
         raise InvalidInputError(_NO_RECORDS)
+    if len(first.value) * len(second.value) > limits.MIXTURE_CELLS:
+        drawn = [law.sample(DRAWS, seed_of(place, f"{law.mean():.6g}")) for place, law in enumerate((first, second))]
+        return of_draws(drawn[0], drawn[1], names)
     difference = np.subtract.outer(first.value, second.value)
     weight = np.multiply.outer(first.probability, second.probability)
     return _made(names, difference.ravel(), weight.ravel(), first.omitted + second.omitted)
 
 
-def _check_values(values: int) -> None:
-    """Refuse laws that are too long to be listed."""
-    if values > limits.MIXTURE_CELLS:
-        raise TooLargeError(
-            f"the noise leaves {values:,} differences of these shares of records possible, and up to {limits.MIXTURE_CELLS:,} are listed: "
-            "a larger epsilon leaves fewer, and shares of the population are compared whatever it is"
-        )
+def of_draws(first: Floats, second: Floats, names: tuple[Hashable, Hashable]) -> RecordContrast:
+    """Compare two shares, given joint draws of them, NaN where there are no records: of those in which both have some."""
+    difference = (first - second)[~np.isnan(first - second)]
+    return replace(_made(names, difference, np.ones(len(difference)), 0.0), draws=len(difference))
+
+
+def drawn_shares(counts: Counts, chosen: Sequence[int]) -> Floats:
+    """The shares of some categories in draws of the counts of all, which are on the last axis; NaN where there are no records."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(counts[..., list(chosen)].sum(axis=-1) / counts.sum(axis=-1))
 
 
 def _made(names: tuple[Hashable, Hashable], values: Floats, weights: Floats, omitted: float) -> RecordContrast:
@@ -209,15 +232,17 @@ class RecordShares(FieldsAlone, Reading):
         return law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted)
 
     def contrast(self, first: Any, second: Any) -> RecordContrast:
-        """Compare the shares of two categories, or of two sets of them, among these records, exactly.
+        """Compare the shares of two categories, or of two sets of them, among these records: exactly, unless the noise is very wide.
 
-        Raises:
-            InvalidInputError: A label is not one of the categories, or on both sides.
-            TooLargeError: The noise leaves more counts possible than are looked at.
+        Then it is from joint draws, which `draws` counts. Raises InvalidInputError where a label is unknown, or on both sides.
         """
         sides = self._two(first, second)
         names = self._called(sides[0]), self._called(sides[1])
-        return of_same_records(pairs_of(self.posterior.counts, len(self.categories), sides), names, self.posterior.omitted)
+        try:
+            return of_same_records(pairs_of(self.posterior.counts, len(self.categories), sides), names, self.posterior.omitted)
+        except TooLargeError:
+            counts = self.posterior.sample_counts(DRAWS)
+            return of_draws(drawn_shares(counts, sides[0]), drawn_shares(counts, sides[1]), names)
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
         seed = self.posterior._seed_of("records") if rng is None else rng

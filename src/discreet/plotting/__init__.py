@@ -5,7 +5,7 @@ On axes of the user's own only lines, labels and a legend are drawn: their type,
 
 from discreet.plotting.plans import plot_errors, plot_widths
 from discreet.plotting.posteriors import draw_release, plot_marginals, plot_quantity, plot_release
-from discreet.plotting.tables import draw_contrasts, draw_table, plot_contrasts, plot_groups, plot_ranks, plot_table
+from discreet.plotting.tables import draw_contrasts, draw_table, plot_contrasts, plot_groups, plot_one, plot_ranks, plot_table
 
 __all__ = [
     "draw_contrasts",
@@ -15,6 +15,7 @@ __all__ = [
     "plot_errors",
     "plot_groups",
     "plot_marginals",
+    "plot_one",
     "plot_quantity",
     "plot_ranks",
     "plot_release",

@@ -59,8 +59,10 @@ _SHORT_LABEL = 18
 """Characters of labels that leave room for the picture beside them."""
 
 
-def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None) -> "Axes":
-    """The densities of the categories' probabilities, told apart by line style as well as by colour."""
+def plot_marginals(
+    marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", ax: "Axes | None" = None, *, color: str | None = None
+) -> "Axes":
+    """The densities of the categories' probabilities, told apart by line style as well as by colour, unless one is given."""
     shown = len(marginals) if len(marginals) <= _MOST_NAMED else _MOST_NAMED - 1
     labels = [label(category) for category, _ in marginals[:shown]]
     beside = max(map(len, labels), default=0) <= _SHORT_LABEL
@@ -73,7 +75,7 @@ def plot_marginals(marginals: "Sequence[tuple[Hashable, Beta | BetaMixture]]", a
             marks: dict[str, Any] = {"marker": SERIES[(again - 1) % len(SERIES)].marker, "markevery": (8 * i % 57, 57)} if again else {}
             low, high = beta.ppf([_UNDRAWN_TAIL, 1.0 - _UNDRAWN_TAIL])
             grid = np.linspace(low, high, _CURVE_POINTS)
-            ax.plot(grid, beta.pdf(grid), color=look.colour, linestyle=look.dash, label=labels[i] if i < shown else None, **marks)
+            ax.plot(grid, beta.pdf(grid), color=color or look.colour, linestyle=look.dash, label=labels[i] if i < shown else None, **marks)
         if shown < len(marginals):
             ax.plot([], [], " ", label=f"and {len(marginals) - shown} more")
         ax.set_xlabel("probability")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from discreet.errors import InvalidInputError
-from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST
+from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST, plot_marginals
 from discreet.plotting.style import (
     ESTIMATE,
     NOISE,
@@ -27,7 +27,7 @@ from discreet.plotting.style import (
 from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label, title_of_contrasts
 from discreet.plotting.words import label as drawn_label
 from discreet.text import more
-from discreet.validation import category_index, shown
+from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 
     from discreet import Release
     from discreet.arrays import Counts, Floats
+    from discreet.inference.reading import Reading
     from discreet.inference.tables.contrasts import ContrastSummary
     from discreet.inference.tables.draws import Ranks
-    from discreet.inference.tables.table import TablePosterior
+    from discreet.inference.tables.one_by_one import ByGroup
     from discreet.model.cells import GroupLook, Sort
 
-__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_ranks", "plot_table"]
+__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_one", "plot_ranks", "plot_table"]
 
 _PANELS_BESIDE = 4
 """Panels beside each other; more are below them."""
@@ -71,7 +72,7 @@ class GroupRows:
     mean: "Floats"
     low: "Floats"
     high: "Floats"
-    inner: "tuple[Floats, Floats] | None" = None
+    inner: "Floats | None" = None
     """The ends of a shorter interval, drawn thick."""
     shift: float = 0.0
     """The distance below the middle of its row at which each is drawn, in rows: where two are drawn beside each other, one of them is
@@ -111,47 +112,82 @@ def _height(labels: Sequence[str], more: float = 1.5) -> float:
     return min(TALLEST, more + max(0.22, 0.18 * lines_of(labels)) * len(labels))
 
 
+@dataclass(frozen=True)
+class Look:
+    """The look of one category, as `GroupLook` names it, with what is taken where nothing is said."""
+
+    category: Hashable = None
+    sort: "Sort" = "mean"
+    title: str | None = None
+    label: str | None = None
+    color: str | None = None
+
+
+def plot_one(reading: "Reading", ax: "Axes | None" = None, mass: float = 0.95, **look: "Unpack[GroupLook]") -> "Axes":
+    """Draw the densities of all categories of one variable, or of one that is named; means and intervals where numbers have none.
+
+    Of two categories of which one is always the rest, the first says all.
+    """
+    how, labels = Look(**look), reading.categories
+    whole = len(labels) == 2 and bool(np.isclose(reading.mean().sum(), 1.0))
+    chosen = list(range(1 if whole else len(labels))) if how.category is None else [reading._index(how.category)]
+    laws = [reading._distribution((i,)) for i in chosen]
+    names = [labels[i] for i in chosen] if how.label is None else [how.label]
+    if all(hasattr(law, "pdf") for law in laws):
+        ax = plot_marginals(list(zip(names, laws, strict=False)), ax, color=how.color)
+    else:
+        low, high = np.array([law.interval(mass) for law in laws]).T
+        rows = GroupRows([row_label(name) for name in names], np.array([law.mean() for law in laws]), low, high)
+        own, ax = ax is None, plot_groups(rows, ax, color=how.color)
+        if own:
+            percentages(ax)
+        ax.set_xlabel(f"mean and {100.0 * mass:g} % interval")
+    if how.title is not None:
+        entitle(ax, how.title)
+    return ax
+
+
 # --- shares -----------------------------------------------------------------------------------------------------------
 
 
 class _Shares:
     """The means and intervals of the groups of a table that fit, and in how many a category occurs."""
 
-    def __init__(self, posterior: "TablePosterior", mass: float, release: "Release | None" = None, shift: float = 0.0) -> None:
-        self.release, self.mass, self.cells, self.shift = release, mass, posterior.cells, shift
-        self.found = posterior.figures(mass)
+    def __init__(self, reading: "ByGroup[Any]", mass: float, release: "Release | None" = None, shift: float = 0.0) -> None:
+        self.release, self.mass, self.groups, self.occurs, self.shift = release, mass, reading.by, reading._occurs, shift
+        self.ends, self.mean = reading.interval(mass), reading.mean()
         # The inner interval takes as long again, which a picture of a part of a large table is not worth.
-        self.inner = posterior.figures(_INNER) if len(self.cells.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
+        self.inner = reading.interval(_INNER) if len(self.groups) <= _MOST_ROWS_DRAWN and mass > _INNER else None
 
     def order(self, column: int, sort: "Sort" = "mean") -> "Counts":
         """The groups in which a category occurs: those with the largest mean first, by their labels, or as they were declared."""
-        order = np.arange(len(self.cells.groups))
+        order = np.arange(len(self.groups))
         if sort == "mean":
-            order = np.argsort(-self.found.mean[:, column], kind="stable")
+            order = np.argsort(-self.mean[:, column], kind="stable")
         elif sort == "group":
-            order = np.array(sorted(order.tolist(), key=lambda i: [spelled(part) for part in self.cells.groups.key(i)]))
+            order = np.array(sorted(order.tolist(), key=lambda i: [spelled(part) for part in self.groups.key(i)]))
         elif sort != "declared":
             raise InvalidInputError(f"sort must be 'mean', 'group' or 'declared', got {shown(sort)!r}")
-        return np.asarray(order[self.cells.possible[order, column]], dtype=np.int64)
+        return np.asarray(order[self.occurs[order, column]], dtype=np.int64)
 
     def labels(self, order: "Counts") -> list[str]:
-        return [group_label(self.cells.groups.key(int(i))) for i in order]
+        return [group_label(self.groups.key(int(i))) for i in order]
 
     def draw(self, order: "Counts", column: int, ax: "Axes | None", color: str | None = None, label: str | None = None) -> "Axes":
         """The rows of these groups; nothing in those where the category cannot occur."""
-        occurs = self.cells.possible[order, column]
+        occurs = self.occurs[order, column]
 
         def drawn(each: "Floats") -> "Floats":
-            return np.where(occurs, each[order, column], np.nan)
+            return np.where(occurs, each[order, column].T, np.nan)
 
-        inner = None if self.inner is None else (drawn(self.inner.low), drawn(self.inner.high))
-        rows = GroupRows(self.labels(order), drawn(self.found.mean), drawn(self.found.low), drawn(self.found.high), inner, self.shift)
+        inner = None if self.inner is None else drawn(self.inner)
+        low, high = drawn(self.ends)
+        rows = GroupRows(self.labels(order), drawn(self.mean), low, high, inner, self.shift)
         return plot_groups(rows, ax, color=color, label=label)
 
     def limits(self, order: "Counts", column: int) -> tuple[float, float]:
         """Return the ends of an axis for these groups."""
-        occurs = self.cells.possible[order, column]
-        low, high = (each[order, column][occurs] for each in (self.found.low, self.found.high))
+        low, high = self.ends[order[self.occurs[order, column]], column].T
         start, end = (low.min(), high.max()) if len(low) else (0.0, 1.0)
         room = 0.06 * (end - start)
         return max(start - room, min(0.0, -room)), end + room
@@ -167,7 +203,7 @@ class _Shares:
         """Return the title: the question, the number of groups, and who is protected how."""
         name = named(variable)
         asked = otherwise if name is None else f"{name} The answers" if name.endswith("?") else f"“{name}”"
-        columns = " and ".join(drawn_label(column) for column in self.cells.groups.columns)
+        columns = " and ".join(drawn_label(column) for column in self.groups.columns)
         left_out = groups - drawn
         which = ("the smallest mean" if left_out == 1 else "the smallest means") if sort == "mean" else "labels that come last"
         rest = f" {more(left_out, 'group', 'groups')} with {which} {'is' if left_out == 1 else 'are'} not drawn." if left_out else ""
@@ -175,19 +211,8 @@ class _Shares:
         return words if self.release is None else heading(self.release, words)
 
 
-@dataclass(frozen=True)
-class TableLook:
-    """The look of one category in every group, as `GroupLook` names it, with what is taken where nothing is said."""
-
-    category: Hashable = None
-    sort: "Sort" = "mean"
-    title: str | None = None
-    label: str | None = None
-    color: str | None = None
-
-
 def plot_table(
-    posterior: "TablePosterior",
+    reading: "ByGroup[Any]",
     ax: "Axes | None" = None,
     mass: float = 0.95,
     *,
@@ -200,7 +225,7 @@ def plot_table(
     Pooled groups have two intervals in each row, without pooling above and with it below.
 
     Args:
-        posterior: That of the table.
+        reading: A posterior of groups, or what its verbs make of it.
         ax: The axes to draw on; new ones if left out.
         mass: How much probability the intervals hold.
         release: What it was read from, if the title is to say who is protected how.
@@ -208,22 +233,21 @@ def plot_table(
         look: `category`, the one that is drawn; `sort`, "mean" for groups with the largest mean first, "group" by their labels, "declared"
             in the order of the declaration; `title`, another title; `label`, what stands in a legend; `color`, one of Matplotlib's.
     """
-    own, how = ax is None, TableLook(**look)
-    named = posterior.categories[0] if how.category is None else how.category
-    column = category_index(posterior.categories, named)
-    apart = posterior._unpooled
-    shares = _Shares(posterior, mass, release, 0.0 if apart is None else _OFF_THE_MIDDLE)
+    own, how = ax is None, Look(**look)
+    column = reading._index(reading.categories[0] if how.category is None and reading.categories else how.category)
+    named, apart = reading.categories[column], reading._unpooled
+    shares = _Shares(reading, mass, release, 0.0 if apart is None else _OFF_THE_MIDDLE)
     order = shares.order(column, how.sort)
     drawn, label = order[:_MOST_ROWS_DRAWN], how.label
     if apart is not None:
         ax, label = _Shares(apart, mass, shift=-_OFF_THE_MIDDLE).draw(drawn, column, ax, NOISE, "each group by itself"), label or "pooled"
     ax = shares.draw(drawn, column, ax, how.color, label)
     with drawing(own=own):
-        if own:
+        if own and shares.ends.dtype.kind == "f":  # counts are whole numbers
             percentages(ax)
         if own and apart is not None:
             legend_below(ax, columns=2)
-        ax.set_xlabel(f"probability of “{drawn_label(named)}”: {shares.meaning}")
+        ax.set_xlabel(f"{'probability of ' if release or hasattr(reading, 'figures') else ''}“{drawn_label(named)}”: {shares.meaning}")
         words = shares.title(variable, f"How common “{drawn_label(named)}” is", min(len(order), _MOST_ROWS_DRAWN), len(order), how.sort)
         entitle(ax, words if how.title is None else how.title)
     return ax

@@ -27,10 +27,12 @@ def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
 
 def larger_words(compared: "Contrast | RecordContrast") -> str:
     """Return which of two is larger, and with which probability; shares of records may also be the same."""
+    from discreet.inference.records import RecordContrast
+
     first = named(compared.names[0])
-    if not hasattr(compared, "equal"):
+    if not isinstance(compared, RecordContrast):
         return f"{first} has the larger probability with probability {compared.larger}"
-    larger, same = chance(compared.probability), chance(compared.equal)
+    larger, same = compared.in_words
     return f"{first} has the larger share with probability {larger}; both are the same with probability {same}"
 
 

@@ -32,8 +32,8 @@ def contrast_of_records(
     Raises:
         InvalidInputError: One is a table and one is not, or the group or the category is not in both.
     """
-    from discreet.inference.contrasts import independent_contrast
     from discreet.inference.records import of_different_records
+    from discreet.inference.several.two_releases import of_one_variable
 
     are_tables = {bool(one.by.columns) for one in found}
     if len(are_tables) > 1:
@@ -43,8 +43,7 @@ def contrast_of_records(
     first, second = (_posterior(one, read, group) for one in found)
     if of_records:
         return of_different_records(first.records.marginal(category), second.records.marginal(category), names)
-    priors = _parameters(first, category), _parameters(second, category)
-    return independent_contrast(first.marginal(category), second.marginal(category), names=names, priors=priors)
+    return of_one_variable(first, second, category, names)
 
 
 def _posterior(found: "Release", read: "Callable[[Release], Any]", group: Hashable | None) -> "NoiseAware":
@@ -53,11 +52,3 @@ def _posterior(found: "Release", read: "Callable[[Release], Any]", group: Hashab
         raise InvalidInputError(f"a record has groups by {listed(found.by.columns)}: name one of them with --group")
     single: NoiseAware = read(found) if group is None else read(found)[group]
     return single
-
-
-def _parameters(posterior: "NoiseAware", category: Hashable) -> tuple[float, float]:
-    """The prior parameters of a category, and of all others together."""
-    from discreet.validation import category_index
-
-    own = posterior.prior.exact[category_index(posterior.prior.categories, category)]
-    return float(own), float(posterior.prior.exact_total - own)

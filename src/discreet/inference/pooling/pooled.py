@@ -1,6 +1,6 @@
 """The posterior of a table whose groups' shares come from one Dirichlet, whose mean and strength are learnt (docs/howto/pooling.md)."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
@@ -23,7 +23,7 @@ from discreet.inference.reading import any_of
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.inference.tables.shares import drawn_contrast
-from discreet.inference.tables.table import TableAtOnce, TablePosterior
+from discreet.inference.tables.table import TablePosterior
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.cells import Cells
 from discreet.model.size_priors import SizePrior
@@ -37,7 +37,7 @@ _UNLIKELY_STRENGTHS = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PooledTable(TableAtOnce):
+class PooledTable(TablePosterior):
     """The posterior of all groups, whose shares come from one Dirichlet(strength · mean).
 
     Groups tell of each other: contrasts of them, `over` and `ranks` are from joint draws.
@@ -324,6 +324,11 @@ class PooledGroup(Posterior):
         return None if self.position is None or self.table.sizes is None else self.table.sizes[self.position]
 
     @property
+    def size(self) -> SizePosterior:
+        """The number of records, where it is public."""
+        return self.table._size(self._position)
+
+    @property
     def _seed(self) -> int:
         return seed_of(self.table._seed, self.position)
 
@@ -337,10 +342,15 @@ class PooledGroup(Posterior):
         return self.table.records
 
     @property
+    def _position(self) -> int:
+        if self.position is None:
+            raise RefusedError("a new group has no records yet, and so neither counts nor a size: sample draws its shares")
+        return self.position
+
+    @property
     def _place(self) -> int:
         """The place of the group among those in which something is to be inferred."""
-        assert self.position is not None  # noqa: S101
-        return int(np.searchsorted(self.table._informed, self.position))
+        return int(np.searchsorted(self.table._informed, self._position))
 
     @property
     def _row(self) -> int:
@@ -402,9 +412,9 @@ class PooledGroup(Posterior):
         return replace(found, again=partial(self.contrast, first, second))
 
     def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
-        source = seed_of(self._seed, "score") if rng is None else rng
-        draw = partial(_scored, self, weights, draws or DRAWS, source)
-        return DrawnQuantity.of("score", draw, (float(weights.min()), float(weights.max())), drawn_moments=True)
+        draw = partial(_scored, self, weights, draws or DRAWS, seed_of(self._seed, "score") if rng is None else rng)
+        span, moments = (float(weights.min()), float(weights.max())), partial(_score_moments, self, weights, draw)
+        return DrawnQuantity.of("score", draw, span, moments=moments)
 
     def _drawn(self, shape: tuple[int, ...], rng: Rng) -> tuple[Counts, Floats]:
         rows, source = int(np.prod(shape)), generator(rng, self._seed)
@@ -419,9 +429,7 @@ class PooledGroup(Posterior):
         return counts.reshape(*shape, -1), shares.reshape(*shape, -1)
 
     def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
-        if self.position is None:
-            raise RefusedError("a new group has no records yet, and so no counts to draw: sample draws its shares")
-        return self._drawn((draws,), rng)[0]
+        return self.table._joint(draws, rng, np.array([self._position]))[0][:, 0, self._can]
 
     def _draw_probabilities(self, *_: Any) -> NoReturn:
         raise RefusedError("under a common law shares are drawn with the counts, not after them: sample has both")
@@ -434,6 +442,11 @@ class PooledGroup(Posterior):
 
 def _scored(group: PooledGroup, weights: Floats, draws: int, rng: Rng) -> Floats:
     return np.asarray(group.sample(draws, rng) @ weights)
+
+
+def _score_moments(group: PooledGroup, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:
+    """The mean of a score, computed, and its standard deviation from draws."""
+    return float(group.mean() @ weights), float(draw().std(ddof=1))
 
 
 def _pair(mean: float, std: float) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """`contrast`: how a probability differs between two releases about different records, such as those of two years."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.9
     _check_different(first, second)
     one, other = (given.noise_aware() if isinstance(given, Release) else given for given in (first, second))
     if isinstance(one, NoiseAware) and isinstance(other, NoiseAware):
-        return replace(_of_one_variable(one, other, category), again=partial(contrast, first, second, category))
+        return replace(of_one_variable(one, other, category), again=partial(contrast, first, second, category))
     if not isinstance(one, TablePosterior) or not isinstance(other, TablePosterior):
         raise InvalidInputError("a contrast compares two releases of one variable, or two tables; one of these is a table")
     if one.by != other.by:
@@ -67,7 +67,10 @@ def _check_different(first: Readable, second: Readable) -> None:
         raise InvalidInputError(f"one of these releases counts {first.guarantee.unit}s and the other {second.guarantee.unit}s")
 
 
-def _of_one_variable(first: NoiseAware, second: NoiseAware, category: Any) -> Contrast:
+def of_one_variable(
+    first: NoiseAware, second: NoiseAware, category: Any, names: tuple[Hashable, Hashable] = ("first", "second")
+) -> Contrast:
+    """Compare the probability of a category in two posteriors about different records."""
     laws = first.marginal(category), second.marginal(category)
     one, other = (
         vanishing((float(a), float(given.prior.exact_total - a)), given.counts.first, chosen)
@@ -75,7 +78,7 @@ def _of_one_variable(first: NoiseAware, second: NoiseAware, category: Any) -> Co
         for chosen in [given._chosen(category)]
         for a in [sum(given.prior.exact[i] for i in chosen)]
     )
-    return independent_contrast(*laws, priors=(one, other))
+    return independent_contrast(*laws, names=names, priors=(one, other))
 
 
 def _by_group(first: TablePosterior, second: TablePosterior, category: Any) -> Iterator[tuple[int, Contrast]]:

@@ -16,10 +16,11 @@ from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.frames import warn_caller
+from discreet.inference.draws import DRAWS
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading, Sets
-from discreet.inference.records import RecordContrast, ShareOfRecords, of_different_records
+from discreet.inference.records import RecordContrast, ShareOfRecords, drawn_shares, of_different_records, of_draws
 from discreet.inference.seeds import Rng
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
 from discreet.inference.tables.shares import SharedProbability, compared
@@ -47,6 +48,16 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
     def _whole_row(self, position: int) -> Any:
         """Return the row with all categories of the table, those that cannot occur in this group among them."""
         return self[self.by[position]]
+
+    @property
+    def _occurs(self) -> Mask:
+        """The cells that can be anything but 0."""
+        return np.ones((len(self), max(len(self.categories), 1)), dtype=np.bool_)
+
+    @property
+    def _unpooled(self) -> "ByGroup[Any] | None":
+        """The posterior without pooling, which pictures draw as well; None for one that is not pooled."""
+        return None
 
     def __len__(self) -> int:
         return len(self.by)
@@ -89,7 +100,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         return self._each(methodcaller("hdi", mass))
 
     def _cells(self) -> int:
-        return len(self) * max(len(self.categories), 1)
+        return int(self._occurs.sum())
 
     def _each(self, ask: Callable[[Any], Floats | Counts]) -> Floats:
         check_groups_drawn(len(self))
@@ -279,26 +290,29 @@ class RecordsByGroup(EachGroup):
     """The shares of the records in each group."""
 
     def contrast(self, first: Hashable, second: Hashable, category: Any) -> RecordContrast:  # type: ignore[override]
-        """Compare the share of a category among the records of one group with that in another, exactly.
+        """Compare the share of a category among the records of one group with that in another.
 
-        Raises RefusedError where a public total ties the sizes of the groups.
+        It is exact but where a public total ties the sizes of the groups, or the noise is very wide: then it is from joint draws.
         """
         found: Any = super().contrast(first, second, category)
         assert isinstance(found, RecordContrast)  # noqa: S101
         return found
 
     def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Any]:
-        if self.of.tied:
-            raise RefusedError(
-                "a public total ties the sizes of groups, so that the law of this difference is not computed: compare shares of the "
-                "population, or release with public sizes",
-                in_shell="--about records: a public total ties the sizes of groups, so that the law of this difference is not computed; "
-                "--about population compares, and so does a release with --public sizes",
-            )
         labels = [self.categories[i] for i in chosen]
-        other = self._whole_row(reference).marginal(labels)
         for group in groups:
-            yield of_different_records(self._whole_row(group).marginal(labels), other, (self.by[group], self.by[reference]))
+            names = self.by[group], self.by[reference]
+            if self.of.tied:
+                drawn = [drawn_shares(self._drawn[:, place], chosen) for place in (group, reference)]
+                yield of_draws(drawn[0], drawn[1], names)
+            else:
+                yield of_different_records(self._whole_row(group).marginal(labels), self._whole_row(reference).marginal(labels), names)
+
+    @cached_property
+    def _drawn(self) -> Counts:
+        """Joint draws of the counts of all groups."""
+        found: Counts = self.of.sample_counts(DRAWS)
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

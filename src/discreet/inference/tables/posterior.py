@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_evidence, tied_sizes
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group
-from discreet.inference.tables.table import TableAtOnce
+from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome, check_any_total, check_posterior, counts_of_outcomes, counts_of_same_records
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.tabled import Tabled
@@ -38,9 +38,6 @@ from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
 from discreet.record.release import Release
 from discreet.validation import Number, check_moderate
-
-if TYPE_CHECKING:
-    pass
 
 
 def table_posterior(release: Release[Counts], prior: Any = None, size_prior: Any = None) -> "ReleasedTable":
@@ -98,7 +95,7 @@ def summary_pairs(mechanism: Mechanism) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedTable(TableAtOnce):
+class ReleasedTable(TablePosterior):
     """The posterior of every group of a table that one release tells of."""
 
     mechanism: Tabled[Counts]

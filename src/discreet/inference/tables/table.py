@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.betas.mixtures import BetaMixture
 from discreet.counts.batched.arrays import SHOWN_GROUPS
 from discreet.counts.law import CountLaw
@@ -38,7 +38,7 @@ from discreet.inference.tables.one_by_one import ByGroup, ByLabels, GroupSizes, 
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, contrast_of_draws, weights_of
 from discreet.inference.tables.sums import TableCountsPosterior
-from discreet.model.cells import Cells, GroupLook, Groups
+from discreet.model.cells import Cells, Groups
 from discreet.model.dirichlet import Dirichlet, Prior
 from discreet.text import html_table
 from discreet.validation import Number, category_index, check_records, check_share
@@ -167,7 +167,11 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         return Dirichlet([prior.exact[i] for i in kept], [self.categories[i] for i in kept]), impossible
 
     def _occurring(self) -> NDArray[np.int64]:
-        return np.asarray(self.cells.possible.sum(axis=1))
+        return np.asarray(self._occurs.sum(axis=1))
+
+    @property
+    def _occurs(self) -> Mask:
+        return self.cells.possible
 
     def _whole_row(self, position: int) -> Reading:
         possible = self.cells.possible[position]
@@ -211,14 +215,23 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         """Figures at any level, for the numbers that do not depend on it."""
         return self._kept[0] if self._kept else self._figures(0.95)
 
+    def mean(self) -> Floats:
+        """Expected probability of each category in each group."""
+        return self._all.mean.copy()
+
+    def std(self) -> Floats:
+        """Standard deviation of each category's probability in each group."""
+        return self._all.std.copy()
+
+    def interval(self, mass: float = 0.95) -> Floats:
+        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
+        return np.asarray(self._figures(mass))
+
     def _cell_moments(self) -> tuple[Floats, Floats]:
         return self._all.mean, self._all.std
 
     def _count_moments(self) -> tuple[Floats, Floats]:
         return self._all.count_mean, self._all.count_std
-
-    def _cells(self) -> int:
-        return int(self.cells.possible.sum())
 
     # --- groups together ----------------------------------------------------------------------------------------------
 
@@ -355,22 +368,6 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     # --- pictures -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _unpooled(self) -> "TablePosterior | None":
-        """The posterior without pooling, which pictures draw as well; None for one that is not pooled."""
-        return None
-
-    def plot(self, ax: "Axes | None" = None, mass: float = 0.95, **look: Unpack[GroupLook]) -> "Axes":
-        """Draw the interval of one category's share in every group; of the first `category`, unless another is named.
-
-        Where groups are pooled, their intervals without pooling stand above.
-
-        `sort` is "mean" (the largest first), "group" (by their labels) or "declared"; `title`, `label` and `color` are as in Matplotlib.
-        """
-        from discreet.plotting import plot_table
-
-        return plot_table(self, ax, mass, **look)
-
     def plot_contrasts(
         self,
         category: Hashable,
@@ -397,19 +394,3 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} groups by {len(self.categories)} categories, {self.by!r})"
-
-
-class TableAtOnce(TablePosterior):
-    """A posterior of a table whose numbers are computed for all groups at once."""
-
-    def mean(self) -> Floats:
-        """Expected probability of each category in each group."""
-        return self._all.mean.copy()
-
-    def std(self) -> Floats:
-        """Standard deviation of each category's probability in each group."""
-        return self._all.std.copy()
-
-    def interval(self, mass: float = 0.95) -> Floats:
-        """Equal-tailed intervals that each hold this much probability: by group and category, with (low, high) on the last axis."""
-        return np.asarray(self._figures(mass))
