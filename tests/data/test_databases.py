@@ -308,7 +308,7 @@ class TestServer:
             dc.count(source, "born", dc.Years(2026, 2027), nulls="2027", other="2027", strict=True)
         born = dc.count(source, "answer", CATEGORIES, **HOME, by={"born": dc.Years(2026, 2027)}, other_groups={"born": "2027"})
         assert born.sizes.tolist() == [0, 200]
-        with pytest.raises(SourceError, match="column 'born' has values that are no dates"):
+        with pytest.raises(SourceError, match=r"'born' .*no dates"):
             dc.count(source, "answer", CATEGORIES, **HOME, dated=("born", "2026-02"))
         accents = dc.count(source, "answer", ["yes", "no", "weird", "x"], nulls="x", other="x", spelling=["ignore accents"])
         assert accents.counts.tolist()[2] == sum(row[1] == "wéird" for row in ROWS)

@@ -88,7 +88,7 @@ def test_what_other_periods_say_is_not_looked_at() -> None:
 @pytest.mark.parametrize("options", [{}, {"privacy_id": "who"}, {"by": BY}], ids=["records", "ids", "table"])
 def test_a_row_without_a_date_is_refused_and_not_dropped(bad: Any, words: str, options: dict[str, Any]) -> None:
     rows = [*((*row[:3], str(row[3])) for row in ROWS), ("p1", "never", "n", bad)]
-    with pytest.raises(SourceError, match=rf"{words}.*; a row without a date .* is of no period: give it one; rows are never dropped"):
+    with pytest.raises(SourceError, match=rf"{words}.*; a row without a date .* rows are never dropped"):
         dc.count(table(rows), "smoking", LABELS, dated=("date", "2025-11"), **options)
 
 
@@ -141,7 +141,7 @@ def test_the_record_says_which_rows_were_left_out(tmp_path: Path) -> None:
     counts = dc.count(table(ROWS), "smoking", LABELS, "who", dated=("date", "2025-11"))
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1, 1], LABELS), counts.total, "0.1")
     for period in (None, "2025-12"):
-        with pytest.raises(InvalidInputError, match=f"these counts are of 2025-11, and the release is about {period or 'no period'}"):
+        with pytest.raises(InvalidInputError, match=rf"2025-11, .*{period or 'no period'}"):
             ledger.release("clinic", mechanism, counts, period=period)
     release = ledger.release("clinic", mechanism, counts, period="2025-11", about=dc.About(title="Smoking"))
     assert release.about is not None

@@ -88,7 +88,7 @@ def test_a_title_above_the_header_and_other_sheets(tmp_path: Path) -> None:
         smoking(both)
     with pytest.raises(dc.InvalidInputError, match="no sheet of the name"):
         smoking(both / "2027")
-    with pytest.raises(dc.InvalidInputError, match="there is no column 'drinking' in one of the first 100 rows"):
+    with pytest.raises(dc.InvalidInputError, match="no column 'drinking'"):
         dc.count(both, "drinking", ["a", "b"])
     apart = book(tmp_path / "c.xlsx", One=[("smoking",)], Two=[("who",)])
     with pytest.raises(dc.InvalidInputError, match="do not stand together"):
@@ -192,7 +192,7 @@ def test_files_of_statistics_programs(tmp_path: Path, ending: str) -> None:
     found = dc.count(path, "SMOKING", [never, former, "3", "none"], nulls="none", by={"SEX": ["f", "m"]}, other_groups={"SEX": "f"})
     assert found.counts.tolist() == [[1, 0, 1, 1], [1, 2, 0, 0]]
     assert dc.count(path, "SMOKING", [former, never, "3", "none"], "WHO", nulls="none").counts.tolist() == [2, 1, 1, 1]
-    with pytest.raises(dc.InvalidInputError, match="there is no column 'smoking' in the file"):
+    with pytest.raises(dc.InvalidInputError, match="no column 'smoking'"):
         dc.count(path, "smoking", ["a", "b"])
 
 

@@ -116,7 +116,7 @@ def test_marks_and_mapped_values_match_columns_of_any_type(table: Table) -> None
 def test_a_csv_of_numbers_with_gaps(tmp_path: Path) -> None:
     """As pandas writes whole numbers once there is a gap: 0.0, 1.0 and an empty cell."""
     file = csv_file(tmp_path / "gaps.csv", "who,x", "1,0.0", "2,1.0", "3,")
-    with pytest.raises(SourceError, match=r"so 1\.0 is not 1: declare it as it is written"):
+    with pytest.raises(SourceError, match=r"1\.0 is not 1"):
         count(file, "x", [0, 1, "none"], nulls="none")
     assert count(file, "x", [0, 1, "none"], nulls="none", mapping={"0.0": 0, "1.0": 1}).counts.tolist() == [1, 1, 1]
     assert count(file, "x", ["0.0", "1.0", "none"], nulls="none").counts.tolist() == [1, 1, 1]
@@ -210,7 +210,7 @@ def test_weights_count_as_that_many_rows(rows: list[tuple[str, int]]) -> None:
 )
 def test_weights_that_are_none_are_refused(table: Table, weights: list[Any]) -> None:
     source = table({"x": ["never", "former"], "freq": weights})
-    with pytest.raises(SourceError, match=r"weight 'freq' must be a whole number from 0 to 2\*\*53 in every row, and in some it is not"):
+    with pytest.raises(SourceError, match=r"weight 'freq' must .*2\*\*53"):
         count(source, "x", LABELS, weight="freq")
 
 
@@ -228,7 +228,7 @@ def test_weights_that_add_up_to_too_much_are_refused_where_n_is_public_and_cut_w
 @pytest.mark.parametrize("large", [2**63, 2**64 - 1])
 def test_unsigned_numbers_that_no_signed_one_is(make: Any, large: int) -> None:
     numbers = np.array([3, 7, large], dtype=np.uint64)
-    with pytest.raises(SourceError, match=r"weight 'freq' must be a whole number from 0 to 2\*\*53 in every row, and in some it is not"):
+    with pytest.raises(SourceError, match=r"weight 'freq' must .*2\*\*53"):
         count(make({"x": ["never", "former", "former"], "freq": numbers}), "x", LABELS, weight="freq")
     assert count(make({"x": numbers}), "x", [3, 7, 9], other=9).counts.tolist() == [1, 1, 1]
 
@@ -360,10 +360,10 @@ def test_a_blank_line_is_a_row_of_missing_values(tmp_path: Path, end: str, place
     file = tmp_path / f"survey{suffix}"
     file.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
     for source in (file, io.BytesIO(content)):
-        with pytest.raises(SourceError, match="a blank line of a CSV file is one"):
+        with pytest.raises(SourceError, match="a blank line"):
             count(source, "x", LABELS)
     assert count(file, "x", LABELS, nulls="unknown").counts.tolist() == [1, 1, 1]
-    with pytest.raises(SourceError, match="a blank line of a CSV file is one"):
+    with pytest.raises(SourceError, match="a blank line"):
         count(file, "x", LABELS, "who", nulls="unknown")
 
 

@@ -440,7 +440,7 @@ def test_a_dictionary_of_bytes_is_refused_by_its_type_alone(make: Callable[[pa.T
             {"column": "risk", "privacy_id": "x"},
             {"column": "risk", "by": {"x": ["low"]}, "other_groups": {"x": "low"}},
         ):
-            with pytest.raises(InvalidInputError, match="dictionary of values that may not be text"):
+            with pytest.raises(InvalidInputError, match="dictionary of values"):
                 count(table, categories=LABELS, **options, **STRICT)
     text = make(pa.table({"x": pa.array(["low", "zebra"]).dictionary_encode()}))
     assert count(text, "x", LABELS, **STRICT).counts.tolist() == [1, 0, 1, 0]

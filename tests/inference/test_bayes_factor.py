@@ -101,5 +101,5 @@ def test_sizes_far_from_what_was_believed_agree_with_independent_poisson_counts(
 def test_what_has_no_bayes_factor_is_refused() -> None:
     with pytest.raises(RefusedError, match="all categories can occur in each"):
         dc.bayes_factor(posterior([(3, 4, 2), (0, 3, 4)], [9, 7], impossible=[("g1", "c0")]))
-    with pytest.raises(InvalidInputError, match="takes the posterior of the table of one release"):
+    with pytest.raises(InvalidInputError, match="posterior of the table"):
         dc.bayes_factor(posterior([(3, 4), (1, 3)], [7, 4]).pooled())

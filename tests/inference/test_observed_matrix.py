@@ -255,7 +255,7 @@ def test_bad_input_is_refused_in_one_line(make: Callable[[], object], said: str)
 def test_what_is_not_computed_is_refused() -> None:
     release = dc.observed([9, 3], noise=dc.noise.Matrix(KEYS), prior=dc.Beta(1, 1), n=12)
     for ask in (release.noise_interval, lambda: release.log_likelihood([0.5, 0.5])):
-        with pytest.raises(RefusedError, match="by a matrix, or clamped, rounded or suppressed"):
+        with pytest.raises(RefusedError, match=r"matrix, .*suppressed"):
             ask()
     with pytest.raises(RefusedError, match="leave out steps"):
         dc.observed([9, 3], noise="random-rounding:3", steps="clamped:0", prior=dc.Beta(1, 1))

@@ -236,7 +236,7 @@ def test_what_the_sum_allows_is_never_refused(ledger: Ledger) -> None:
     assert ledger.remaining("survey") == Loss(Fraction(1))
     ledger.spend("survey", 1)
     assert ledger.remaining("survey").epsilon < 1
-    with pytest.raises(BudgetError, match=r"a Rényi divergence of .* and the filter of 'survey' has .* left of .*; nothing was spent"):
+    with pytest.raises(BudgetError, match=r"Rényi divergence .*'survey' .*; nothing was spent"):
         ledger.spend("survey", 1)
     assert len(ledger.history("survey")) == 1
 

@@ -155,7 +155,7 @@ def test_a_promise_to_records_does_not_keep_one_to_persons(ledger: Ledger) -> No
 
 def test_unknown_and_known_datasets(ledger: Ledger) -> None:
     for action in (ledger.history, ledger.remaining, ledger.spent, lambda name: ledger.spend(name, 1)):
-        with pytest.raises(LedgerError, match="'Survey' is not in the ledger; those in it: 'survey'"):
+        with pytest.raises(LedgerError, match=r"'Survey' .*'survey'"):
             action("Survey")
     with pytest.raises(LedgerError, match="already in the ledger"):
         ledger.create("survey", 5)

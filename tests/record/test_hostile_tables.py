@@ -321,7 +321,7 @@ def test_long_labels_that_a_dictionary_repeats_are_not_written_out(tmp_path: Pat
         writer.write_table(table)
         writer.add_key_value_metadata({KEY: text})
     assert (tmp_path / "hostile.parquet").stat().st_size < 10**7
-    with pytest.raises(dc.InvalidInputError, match=r"this is not a file that to_parquet wrote"):
+    with pytest.raises(dc.InvalidInputError, match=r"to_parquet wrote"):
         dc.Release.from_parquet(tmp_path / "hostile.parquet")
 
 
@@ -348,7 +348,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         with pytest.raises(dc.InvalidInputError) as raised:
             dc.Release.from_parquet(tmp_path / name)
         assert len(str(raised.value).splitlines()) == 1, name
-    with lowered(RECORD_CHARACTERS=-(1 << 20)), pytest.raises(dc.InvalidInputError, match="metadata of this file are too long"):
+    with lowered(RECORD_CHARACTERS=-(1 << 20)), pytest.raises(dc.InvalidInputError, match=r"metadata .*too long"):
         dc.Release.from_parquet(path)
     with lowered(TABLE_CELLS=11), pytest.raises(dc.InvalidInputError, match="this file declares more"):
         dc.Release.from_parquet(path)

@@ -465,7 +465,7 @@ def test_a_guarantee_is_compared_as_it_is_written_and_not_as_the_nearest_float(n
     mechanism = dc.LatticeGeometric(dc.Beta(1, 1), 9, "0.1")
     body = json.loads(mechanism.release([4, 5]).to_json())
     body["guarantee"][name] = stated
-    with pytest.raises(dc.InvalidInputError, match=f"the guarantee's {name} has more digits than a record keeps"):
+    with pytest.raises(dc.InvalidInputError, match=f"the guarantee's {name} "):
         dc.Release.from_json(json.dumps(body))
     body["guarantee"].update(epsilon="0.100", delta="0")  # the same numbers in other words
     assert dc.Release.from_json(json.dumps(body)).guarantee.epsilon == 0.1

@@ -212,7 +212,7 @@ def test_a_large_table_is_written_to_parquet_alone(tmp_path: Path) -> None:
             dc.Release.from_json(text)
         release.to_parquet(tmp_path / "table.parquet")
         assert dc.Release.from_parquet(tmp_path / "table.parquet") == release
-    with lowered(RECORD_CHARACTERS=len(text) - 1), pytest.raises(dc.InvalidInputError, match="labels of this table are too long"):
+    with lowered(RECORD_CHARACTERS=len(text) - 1), pytest.raises(dc.InvalidInputError, match=r"labels .*too long"):
         release.to_json()
 
 

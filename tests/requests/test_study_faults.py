@@ -106,7 +106,7 @@ def test_a_copy_of_what_was_begun_does_not_draw_for_the_same_charge(tmp_path: Pa
 def test_a_kept_request_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, ledger: Ledger, text: str) -> None:
     (tmp_path / ".published.drawing").mkdir()
     (tmp_path / ".published.drawing" / ".request.json").write_text(text)
-    with pytest.raises(DiscreetError, match="look at the ledger before you remove it"):
+    with pytest.raises(DiscreetError, match="look at the ledger"):
         Study.load(tmp_path / "study.toml").release(ledger, tmp_path / "published")
     assert not ledger.history("survey")
     assert (tmp_path / ".published.drawing" / ".request.json").exists()

@@ -131,7 +131,7 @@ def hellinger(p: Distribution | ArrayLike, q: Distribution | ArrayLike) -> Float
     """Hellinger distance, in [0, 1]: `sqrt(1 - ∫ sqrt(p q))`. Relative error at most 1e-12.
 
     Args:
-        p, q: `Dirichlet`s or `Beta`s, or arrays of their parameters with categories on the last axis, which broadcast.
+        p, q: Distributions, or arrays of their parameters with categories on the last axis, which broadcast.
 
     Returns:
         The distance: a float, or an array where parameters are arrays of several distributions.

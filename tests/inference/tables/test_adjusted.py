@@ -119,5 +119,5 @@ def test_what_cannot_be_adjusted_is_refused() -> None:
         post.mantel_haenszel("men", "women", "admitted", over="department", draws=10**9)
     by = {"stratum": ["x", "y"], "sex": ["f", "m"]}
     apart = dc.LatticeGeometric(dc.Dirichlet([1, 1]), [3, 0, 0, 4], 1, by=by).release([[1, 2], [0, 0], [0, 0], [2, 2]], steady=False)
-    with pytest.raises(dc.RefusedError, match="no stratum has records of both groups"):
+    with pytest.raises(dc.RefusedError, match="no stratum"):
         apart.noise_aware().mantel_haenszel("f", "m", 0, over="stratum")

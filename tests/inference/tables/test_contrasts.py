@@ -241,7 +241,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(promise: Promise, first:
 
 def test_a_group_with_one_possible_category_has_nothing_to_compare() -> None:
     release = dc.LatticeGeometric(dc.Beta(1, 1), [9, 3], 1, by={"g": ["a", "b"]}, impossible=[("b", "failure")]).release([[4, 5], [3, 0]])
-    with pytest.raises(dc.InvalidInputError, match="in group 'b' nothing but 'success' can occur: its probability is 1"):
+    with pytest.raises(dc.InvalidInputError, match=r"group 'b' .*'success'"):
         release.noise_aware().contrast("a", "b", "success")
 
 

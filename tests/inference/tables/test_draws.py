@@ -56,7 +56,7 @@ def test_an_event_about_two_groups(promise: Promise) -> None:
     exact = float(world.probability @ ((1.0 - betainc(a, b, 0.6)) * betainc(c, d, 0.8)))
     assert found.standard_error < 0.005
     assert found.value == pytest.approx(exact, abs=4.0 * found.standard_error)
-    with pytest.raises(dc.InvalidInputError, match="one True or False for each row"):
+    with pytest.raises(dc.InvalidInputError, match="True or False"):
         posterior_of(world).probability(lambda theta: theta[:, 0] > 0.5, draws=10, rng=1)
 
 
@@ -156,5 +156,5 @@ def test_limits_are_of_public_numbers() -> None:
         posterior.counts.over().interval()
     with lowered(GROUPS_ADDED=3):
         assert posterior.counts.over("sex")["f"].is_exact
-    with lowered(RANKED_GROUPS=3), pytest.raises(dc.TooLargeError, match="up to 3 groups are ranked, and 4 have"):
+    with lowered(RANKED_GROUPS=3), pytest.raises(dc.TooLargeError, match=r"3 groups .* 4 "):
         posterior.ranks("c0")

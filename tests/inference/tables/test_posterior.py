@@ -223,9 +223,9 @@ def test_cells_that_cannot_occur(promise: str) -> None:
     assert posterior["north", "m"].categories == ("never", "daily")
     assert posterior["north", "m"].mean().sum() == pytest.approx(1.0)
     for ask in (posterior["north", "m"].marginal, posterior["north", "m"].count_probabilities):
-        with pytest.raises(dc.InvalidInputError, match="'former' is declared impossible in this group: its probability is 0"):
+        with pytest.raises(dc.InvalidInputError, match=r"'former' .*impossible"):
             ask("former")
-    with pytest.raises(dc.InvalidInputError, match="nothing but 'daily' can occur: its probability is 1"):
+    with pytest.raises(dc.InvalidInputError, match="'daily' can occur"):
         posterior["south", "m"]
     with pytest.raises(dc.InvalidInputError, match="nothing can occur in group"):
         posterior["south", "f"]
