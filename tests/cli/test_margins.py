@@ -96,7 +96,7 @@ def test_contrast_compares_what_is_left(record: Path, public: str) -> None:
 def test_all_groups_together(record: Path, public: str) -> None:
     result = invoke("show", record, "--over", "dept,sex", "--json")
     if public == "nothing":
-        assert_refused(result, "how large the groups are is private")
+        assert_refused(result, "sizes of groups are private")
         return
     assert json.loads(result.stdout)["cells"][0]["mean"] == pytest.approx(COUNTS[:, 0].sum() / COUNTS.sum(), abs=0.01)
 

@@ -63,7 +63,7 @@ class Margins:
         sizes = self.release.sizes
         if self.weights == OWN:
             if self.release.n is None:
-                raise InvalidInputError(f"how large the groups are is private in this record, so that they do not add up: {_INSTEAD}")
+                raise InvalidInputError(f"the sizes of groups are private in this record, so that groups have no weights: {_INSTEAD}")
             return None if sizes is None else np.array(sizes, dtype=np.float64)
         if self.weights == HAENSZEL:
             raise InvalidInputError(f"--weights {HAENSZEL} compares two groups: discreet contrast takes it")
