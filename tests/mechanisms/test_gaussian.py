@@ -304,3 +304,25 @@ def test_posteriors_of_a_small_table_with_a_public_total_are_those_of_an_enumera
     for group, name in enumerate(("north", "south")):
         expected = weight @ ((1.0 + points[:, 2 * group]) / (2.0 + sizes[:, group]))
         assert release.noise_aware()[name].mean()[0] == pytest.approx(expected, abs=CLOSE)
+
+
+# --- reports ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "raw"), [(6, (2, -9)), (6, (-4, 9)), (6, (3, 7)), (None, (-6, -5)), (None, (8, -7)), (None, (-4, 9))])
+def test_the_best_report_knows_how_far_outside_a_noisy_count_lies(n: int | None, raw: tuple[int, int]) -> None:
+    """The argmin over all candidates of the posterior's mean distance, from the definition; cut to [-1, n + 1] some would be others."""
+    mechanism = dc.DiscreteGaussian(TWO, n, rho="0.1")
+    points = simplex_points(6, 2) if n is not None else np.stack(np.meshgrid(np.arange(40), np.arange(40)), axis=-1).reshape(-1, 2)
+    a, total = np.array([1.0, 2.0]), points.sum(axis=1)
+    log_prior = gammaln(total + 1.0) - gammaln(3.0 + total) + (gammaln(a + points) - gammaln(points + 1.0)).sum(axis=1)
+    logs = log_prior - (np.subtract(raw, points) ** 2).sum(axis=1) / (2.0 * float((1 if n is None else 2) / (2 * mechanism.rho)))
+    weight = np.exp(logs - logsumexp(logs))
+    points, weight = points[weight > 1e-12], weight[weight > 1e-12]
+    candidates = simplex_points(6, 2) if n is not None else points[(points < 20).all(axis=1)]
+    one, other = a + points, a + candidates[:, None]
+    gaps = 0.5 * (gammaln(one) + gammaln(other)) - gammaln((one + other) / 2.0)
+    one, other = one.sum(axis=-1), other.sum(axis=-1)
+    divergence = gaps.sum(axis=-1) - 0.5 * (gammaln(one) + gammaln(other)) + gammaln((one + other) / 2.0)
+    errors = np.sqrt(np.maximum(-np.expm1(-divergence), 0.0)) @ weight
+    assert dc.Remapped(mechanism).report.one(raw) == tuple(candidates[errors.argmin()].tolist())

@@ -187,7 +187,9 @@ class _KnownReports:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.kept = mechanism.n is not None and mechanism.report.is_search and (mechanism.space.total + 3) ** mechanism.k < 2**62
+        straight = mechanism.noise is None or not mechanism.noise.curvature
+        few = mechanism.n is not None and (mechanism.space.total + 3) ** mechanism.k < 2**62
+        self.kept = few and straight and mechanism.report.is_search
         self.keys: Counts = np.zeros(0, dtype=np.int64)
         self.reports: Counts = np.zeros((0, mechanism.k), dtype=np.int64)
 

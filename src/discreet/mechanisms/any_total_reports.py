@@ -68,14 +68,14 @@ class BestOfAnyTotal(Report):
     """The mechanism whose outcomes are reported."""
 
     def __call__(self, raw: Counts) -> Counts:
-        """The best counts for each outcome. A noisy count below 0 says the same about every dataset as 0 does."""
+        """The best counts for each outcome. Where likelihoods are straight, a noisy count below 0 says the same as 0 does."""
         self.check_size()
-        rows, owner = np.unique(np.maximum(raw, 0), axis=0, return_inverse=True)
+        rows, owner = np.unique(raw if self._noise.curvature else np.maximum(raw, 0), axis=0, return_inverse=True)
         return np.array([_best(self.mechanism.prior, self._noise, row) for row in rows], dtype=np.int64)[owner.ravel()]
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
-        return NonNegative().row(raw)
+        return np.array(raw, dtype=np.int64) if self._noise.curvature else NonNegative().row(raw)
 
     def check_size(self) -> None:
         """Refuse reports that would need more nodes than fit in memory, however large the noisy counts are."""
@@ -107,7 +107,7 @@ def _best(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
     low, medians, high = (posterior.marginals.quantiles(level) for level in (0.16, 0.5, 0.84))
     factors = np.ones(1) if prior.k <= _STEPPED else _SCALES
     scaled = np.rint(np.clip(np.multiply.outer(factors, medians), 0.0, float(limits.RAW_OUTCOME))).astype(np.int64)
-    candidates = np.concatenate([z[None], scaled])
+    candidates = np.concatenate([np.maximum(z, 0)[None], scaled])
     if prior.k > _STEPPED:
         return _least(error, candidates)
     best = _improved(error, _least(error, candidates), float((high - low).max()))

@@ -94,12 +94,13 @@ class BayesOptimal(Report):
     """The mechanism whose outcomes are reported."""
 
     def __call__(self, raw: Counts) -> Counts:
-        rows, owner = np.unique(clamp_outcomes(raw, self.mechanism.space.total), axis=0, return_inverse=True)
+        rows, owner = np.unique(self.row(raw), axis=0, return_inverse=True)
         return self._best(rows)[owner.ravel()]
 
-    def row(self, raw: tuple[int, ...]) -> Counts:
-        """A noisy count below 0 or above n says the same about every dataset, however far out it is."""
-        return clamp_outcomes(raw, self.mechanism.space.total)
+    def row(self, raw: tuple[int, ...] | Counts) -> Counts:
+        """A noisy count below 0 or above n says the same about every dataset, however far out it is, if its likelihood is straight."""
+        straight = self.mechanism.noise is None or not self.mechanism.noise.curvature
+        return clamp_outcomes(raw, self.mechanism.space.total) if straight else np.array(raw, dtype=np.int64)
 
     def check_size(self) -> None:
         if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
