@@ -6,12 +6,12 @@ The probability of that, as a function of the true count, has a concave logarith
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 from scipy.special import logsumexp
 
 from discreet import limits
@@ -38,36 +38,33 @@ Ties = Literal["even", "up", "away"]
 # --- noise ----------------------------------------------------------------------------------------------------------------
 
 
-def _scale(value: Any, name: str) -> Fraction:
-    if value is None:
-        raise InvalidInputError(f"{name} must be given: noise of an unknown scale has no likelihood; ask the publisher for it")
-    return check_moderate(value, name)
-
-
-def _epsilon(value: Any) -> Fraction:
-    return _scale(value, "epsilon")
-
-
-def _laplace_scale(value: Any) -> Fraction:
-    return _scale(value, "scale")
-
-
-def _sigma(value: Any) -> Fraction | None:
-    return None if value is None else _deviation(value)
-
-
-def _deviation(value: Any) -> Fraction:
-    return _scale(value, "sigma")
-
-
-def _rho(value: Any) -> Fraction | None:
-    return None if value is None else _scale(value, "rho")
-
-
 class PublishedNoise(ABC):
-    """Noise that somebody added to every count, with its scale."""
+    """Noise that somebody added to every count, with its scale: the one field that is given."""
 
     name: ClassVar[str]
+    called: ClassVar[str]
+    """The name in `dc.noise`."""
+    texts: ClassVar[Mapping[str, str]]
+    """For each field that may be given the name of the noise in the shell and in records."""
+
+    def __attrs_post_init__(self) -> None:
+        given = [name for name in self.texts if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidInputError(
+                f"{' or '.join(self.texts)} of {self.name} noise must be given, and nothing else: noise of an unknown scale has no "
+                "likelihood; ask the publisher for it"
+            )
+        object.__setattr__(self, given[0], self._read(getattr(self, given[0]), given[0]))
+
+    @staticmethod
+    def _read(value: Any, name: str) -> Any:
+        """The field that is given, checked."""
+        return check_moderate(value, name)
+
+    @property
+    def _given(self) -> tuple[str, Any]:
+        """The field that is given, and its value."""
+        return next((name, getattr(self, name)) for name in self.texts if getattr(self, name) is not None)
 
     @property
     def words(self) -> str:
@@ -82,94 +79,81 @@ class PublishedNoise(ABC):
         """The randomization of answers to a question with so many categories; None if counts were changed and not answers."""
         return None
 
-    @abstractmethod
     def __str__(self) -> str:
         """Return the noise as the shell takes it, such as gaussian:4."""
+        name, value = self._given
+        return f"{self.texts[name]}:{value}"
+
+    def __repr__(self) -> str:
+        name, value = self._given
+        return f"{self.called}({name}={str(value) if isinstance(value, Fraction) else value!r})"
 
 
 @frozen(repr=False)
 class PublishedGeometric(PublishedNoise):
     """Two-sided geometric noise, P(d) ∝ e^{-ε|d|}: the discrete Laplace distribution of scale 1/ε."""
 
-    epsilon: Fraction = field(default=None, converter=_epsilon)
+    epsilon: Any = None
     name: ClassVar[str] = "geometric"
+    called: ClassVar[str] = "Geometric"
+    texts: ClassVar[Mapping[str, str]] = {"epsilon": "geometric"}
 
     def on(self, cells: int) -> IndependentNoise:
         """The noise of so many cells."""
         return GeometricNoise(cells, float(self.epsilon))
-
-    def __str__(self) -> str:
-        return f"geometric:{self.epsilon}"
-
-    def __repr__(self) -> str:
-        return f"Geometric(epsilon={str(self.epsilon)!r})"
 
 
 @frozen(repr=False)
 class PublishedLaplace(PublishedNoise):
     """Laplace noise of a scale b, rounded to the nearest whole number: P(0) = 1 - e^{-1/2b}, which is not that of geometric noise."""
 
-    scale: Fraction = field(default=None, converter=_laplace_scale)
+    scale: Any = None
     name: ClassVar[str] = "laplace"
+    called: ClassVar[str] = "Laplace"
+    texts: ClassVar[Mapping[str, str]] = {"scale": "laplace"}
 
     def on(self, cells: int) -> IndependentNoise:
         """The noise of so many cells."""
         return LaplaceNoise(self.scale, "nearest", cells)
-
-    def __str__(self) -> str:
-        return f"laplace:{self.scale}"
-
-    def __repr__(self) -> str:
-        return f"Laplace(scale={str(self.scale)!r})"
 
 
 @frozen(repr=False)
 class PublishedGaussian(PublishedNoise):
     """Discrete Gaussian noise, P(d) ∝ e^{-d²/2σ²}. `rho` is that of ρ-zCDP where a record changes one count by 1: σ² = 1/2ρ."""
 
-    sigma: Fraction | None = field(default=None, converter=_sigma)
-    rho: Fraction | None = field(default=None, converter=_rho)
+    sigma: Any = None
+    rho: Any = None
     name: ClassVar[str] = "gaussian"
-
-    def __attrs_post_init__(self) -> None:
-        if (self.sigma is None) == (self.rho is None):
-            raise InvalidInputError("give sigma or rho of Gaussian noise, one of them: noise of an unknown scale has no likelihood")
+    called: ClassVar[str] = "DiscreteGaussian"
+    texts: ClassVar[Mapping[str, str]] = {"sigma": "gaussian", "rho": "zcdp"}
 
     def on(self, cells: int) -> IndependentNoise:
         """The noise of so many cells."""
-        return GaussianNoise(cells, float(self.sigma**2 if self.sigma is not None else 1 / (2 * (self.rho or Fraction(1)))))
-
-    def __str__(self) -> str:
-        return f"gaussian:{self.sigma}" if self.sigma is not None else f"zcdp:{self.rho}"
-
-    def __repr__(self) -> str:
-        return f"DiscreteGaussian({'sigma' if self.rho is None else 'rho'}={str(self.sigma if self.rho is None else self.rho)!r})"
+        return GaussianNoise(cells, float(self.sigma**2 if self.sigma is not None else 1 / (2 * self.rho)))
 
 
 @frozen(repr=False)
 class PublishedRoundedGaussian(PublishedNoise):
     """Normal noise with standard deviation σ, rounded to the nearest whole number: which is not discrete Gaussian noise."""
 
-    sigma: Fraction = field(default=None, converter=_deviation)
+    sigma: Any = None
     name: ClassVar[str] = "rounded-gaussian"
+    called: ClassVar[str] = "Gaussian"
+    texts: ClassVar[Mapping[str, str]] = {"sigma": "rounded-gaussian"}
 
     def on(self, cells: int) -> IndependentNoise:
         """The noise of so many cells."""
         return RoundedGaussianNoise(cells, float(self.sigma**2))
-
-    def __str__(self) -> str:
-        return f"rounded-gaussian:{self.sigma}"
-
-    def __repr__(self) -> str:
-        return f"Gaussian(sigma={str(self.sigma)!r})"
 
 
 @frozen(repr=False)
 class PublishedAnswers(PublishedNoise):
     """Randomized response: every person gave the true category with odds e^ε to each of the others, and answers were counted."""
 
-    epsilon: Fraction = field(default=None, converter=_epsilon)
+    epsilon: Any = None
     name: ClassVar[str] = "randomized"
+    called: ClassVar[str] = "RandomizedResponse"
+    texts: ClassVar[Mapping[str, str]] = {"epsilon": "randomized"}
 
     def on(self, cells: int) -> None:
         """Return None: no noise was added to counts."""
@@ -178,28 +162,22 @@ class PublishedAnswers(PublishedNoise):
         """The randomization of the answers."""
         return RandomizedAnswers(float(self.epsilon), cells)
 
-    def __str__(self) -> str:
-        return f"randomized:{self.epsilon}"
 
-    def __repr__(self) -> str:
-        return f"RandomizedResponse(epsilon={str(self.epsilon)!r})"
-
-
-def _matrix_rows(given: Any) -> tuple[tuple[Fraction, ...], ...]:
+def _matrix_rows(value: Any, name: str) -> tuple[tuple[Fraction, ...], ...]:
     """The rows of a matrix, each a law that adds up to 1 but for the digits that were published."""
-    if isinstance(given, str):
-        given = [row.split(",") for row in given.split(";")]
-    every = [items_of(row) for row in items_of(given) or ()]
+    if isinstance(value, str):
+        value = [row.split(",") for row in value.split(";")]
+    every = [items_of(row) for row in items_of(value) or ()]
     if not every or any(not row for row in every):
         raise InvalidInputError(
-            "rows must be the rows of a matrix: for the true counts 0, 1, ... the probabilities of publishing 0, 1, ..."
+            f"{name} must be the rows of a matrix: for the true counts 0, 1, ... the probabilities of publishing 0, 1, ..."
         )
     if sum(len(row or ()) for row in every) > limits.RECORD_CELLS:
-        raise InvalidInputError(f"rows must have at most {limits.RECORD_CELLS:,} probabilities; beyond the last row it is shifted along")
-    rows = tuple(tuple(exact(p, f"rows[{x}][{z}]") for z, p in enumerate(row or ())) for x, row in enumerate(every))
+        raise InvalidInputError(f"{name} must have at most {limits.RECORD_CELLS:,} probabilities; beyond the last row it is shifted along")
+    rows = tuple(tuple(exact(p, f"{name}[{x}][{z}]") for z, p in enumerate(row or ())) for x, row in enumerate(every))
     for x, row in enumerate(rows):
         if min(row) < 0 or abs(sum(row, Fraction(-1))) > _ADDS_UP:
-            raise InvalidInputError(f"rows[{x}] must be probabilities that add up to 1, those of what a true count {x} is published as")
+            raise InvalidInputError(f"{name}[{x}] must be probabilities that add up to 1, those of what a true count {x} is published as")
     return rows
 
 
@@ -215,10 +193,15 @@ class PublishedMatrix(PublishedNoise):
         InvalidInputError: A row is no law, or the true counts that may become some z are not consecutive.
     """
 
-    rows: tuple[tuple[Fraction, ...], ...] = field(converter=_matrix_rows)
+    rows: Any = None
     name: ClassVar[str] = "a matrix of"
+    called: ClassVar[str] = "Matrix"
+    texts: ClassVar[Mapping[str, str]] = {"rows": "matrix"}
+
+    _read = staticmethod(_matrix_rows)
 
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         change = self.on(1)
         for z in range(len(self.rows) + max(map(len, self.rows)) + change.widest):
             held = np.flatnonzero(change.column(z)[1])
@@ -241,38 +224,27 @@ class PublishedMatrix(PublishedNoise):
         return f"Matrix({[[str(p) for p in row] for row in self.rows]!r})"
 
 
-def _base(to: Any) -> int:
-    return _whole(to, "to", 2)
-
-
 @frozen(repr=False)
 class PublishedRandomRounding(PublishedNoise):
     """A count became one of the two nearest multiples of `to`, the nearer one with the larger probability, so that its mean stays."""
 
-    to: int = field(converter=_base)
+    to: Any = None
     name: ClassVar[str] = "random rounding"
+    called: ClassVar[str] = "RandomRounding"
+    texts: ClassVar[Mapping[str, str]] = {"to": "random-rounding"}
+
+    @staticmethod
+    def _read(value: Any, name: str) -> int:
+        """The base, checked."""
+        return _whole(value, name, 2)
 
     def on(self, cells: int) -> RoundingByChance:
         """The change of so many cells."""
         return RoundingByChance(cells, self.to)
 
-    def __str__(self) -> str:
-        return f"random-rounding:{self.to}"
 
-    def __repr__(self) -> str:
-        return f"RandomRounding(to={self.to})"
-
-
-_NOISES: dict[str, Callable[[str], PublishedNoise]] = {
-    "geometric": PublishedGeometric,
-    "laplace": PublishedLaplace,
-    "gaussian": PublishedGaussian,
-    "zcdp": lambda rho: PublishedGaussian(rho=rho),
-    "rounded-gaussian": PublishedRoundedGaussian,
-    "randomized": PublishedAnswers,
-    "matrix": PublishedMatrix,
-    "random-rounding": PublishedRandomRounding,
-}
+_NOISES: Mapping[str, tuple[Any, str]] = {text: (cls, name) for cls in PublishedNoise.__subclasses__() for name, text in cls.texts.items()}
+"""The noises by their names in the shell and in records, each with the field that is given."""
 
 
 def noise_of(given: Any) -> PublishedNoise:
@@ -287,7 +259,9 @@ def noise_of(given: Any) -> PublishedNoise:
             in_shell="--noise must be geometric:EPSILON, gaussian:SIGMA, zcdp:RHO, laplace:SCALE, rounded-gaussian:SIGMA, "
             f"matrix:@FILE, random-rounding:BASE or randomized:EPSILON; got {shown(given)!r}",
         )
-    return _NOISES[name](scale)
+    cls, scaled = _NOISES[name]
+    found: PublishedNoise = cls(**{scaled: scale})
+    return found
 
 
 # --- steps ----------------------------------------------------------------------------------------------------------------
