@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.reports import NonNegative
+from discreet.mechanisms.reports import Clamped
 from discreet.model.datasets import Space
 
 
@@ -145,7 +145,7 @@ def test_a_promise_of_ones_own_for_our_law_names_no_theorem_of_ours(name: str) -
 
 def test_names_looks_times_and_reports_leave_the_promise() -> None:
     body = {"_names": ("own lattice",), "_look": ("#000000", "o", "-", ""), "_draw_seconds": 0.5, "_warm_up": lambda self: None}
-    body |= {"_own_report": lambda self: NonNegative(), "__module__": __name__, "helper": 3}
+    body |= {"_own_report": lambda self: Clamped(), "__module__": __name__, "helper": 3}
     own: Any = type("Own", (dc.LatticeGeometric,), body)
     assert own(dc.Beta(1, 1), epsilon=1).guarantee == dc.LatticeGeometric(dc.Beta(1, 1), epsilon=1).guarantee
 

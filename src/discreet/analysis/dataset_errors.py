@@ -16,7 +16,7 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import IndependentNoise
-from discreet.mechanisms.reports import Clamped, NonNegative
+from discreet.mechanisms.reports import Clamped
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
@@ -149,8 +149,7 @@ def _clamped_noise(mechanism: Mechanism) -> IndependentNoise | None:
     noise, k = mechanism.noise, mechanism.k
     if not isinstance(noise, IndependentNoise) or noise.cells != k:
         return None
-    alone = mechanism.report == NonNegative() if mechanism.n is None else k == 2 and mechanism.report == Clamped(mechanism.space.total)
-    return noise if alone else None
+    return noise if mechanism.report == Clamped(mechanism.space.n) and (k == 2 or mechanism.n is None) else None
 
 
 def dataset_laws(mechanism: Mechanism, n: int, datasets: Counts | None = None) -> Iterator[DatasetLaw]:

@@ -232,8 +232,7 @@ class Verification:
 
     @property
     def slack(self) -> float | None:
-        """The part of the claimed ε that the computed loss does not use."""
-        """The part is None where a loss has no largest value."""
+        """The part of the claimed ε that the computed loss does not use; None where a loss has no largest value."""
         known = self.loss is not None and isfinite(self.loss.value) and self.claimed.basis != "none"
         return None if self.loss is None or not known else 1.0 - self.loss.value / self.claimed.epsilon
 

@@ -26,7 +26,7 @@ from discreet.counts.coarse import AnyTotal, most_nodes, points_of
 from discreet.errors import TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.reports import NonNegative, Report
+from discreet.mechanisms.reports import Clamped, Report
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Prior
 from discreet.numerics.divergences import gap
@@ -75,7 +75,7 @@ class BestOfAnyTotal(Report):
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
-        return np.array(raw, dtype=np.int64) if self._noise.curvature else NonNegative().row(raw)
+        return np.array(raw, dtype=np.int64) if self._noise.curvature else Clamped().row(raw)
 
     def check_size(self) -> None:
         """Refuse reports that would need more nodes than fit in memory, however large the noisy counts are."""

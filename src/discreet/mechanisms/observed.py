@@ -5,7 +5,7 @@ from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from numpy.typing import ArrayLike
 
 from discreet import limits
@@ -16,7 +16,7 @@ from discreet.mechanisms.laws import Law
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.published import SUPPRESSED, noise_of, stepped, steps_of
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
-from discreet.mechanisms.reports import Report
+from discreet.mechanisms.reports import Clamped, Report
 from discreet.mechanisms.tabled import Tabled
 from discreet.model.size_priors import size_prior_of
 from discreet.record.about import check_text
@@ -28,25 +28,6 @@ def _noise_text(value: Any) -> str:
 
 def _steps_text(value: Any) -> str:
     return ",".join(map(str, steps_of(value)))
-
-
-@frozen
-class AsPublished(Report):
-    """The published counts themselves, none below 0 or above a public total; 0 for one that was not published."""
-
-    most: int | None
-
-    def __call__(self, raw: Counts) -> Counts:
-        """The counts for these outcomes."""
-        return np.clip(raw, 0, self.most)
-
-    def row(self, raw: tuple[int, ...]) -> Counts:
-        """Return one outcome as an array."""
-        return np.array(raw, dtype=np.int64)
-
-    def one(self, raw: Any) -> Any:
-        """The counts for one outcome, of a variable or of a table."""
-        return self(raw) if isinstance(raw, np.ndarray) else super().one(raw)
 
 
 @define(frozen=True, slots=False, repr=False)
@@ -117,8 +98,8 @@ class Observed(Tabled[Drawn]):
         raise RefusedError("counts that others published are read; discreet neither draws nor lists them")
 
     def _own_report(self) -> Report:
-        """The published counts."""
-        return AsPublished(self.n if isinstance(self.n, int) else None if self.n is None else max(self.n))
+        """The published counts, none below 0 or above a public total; 0 for one that was not published."""
+        return Clamped(self.n if isinstance(self.n, int) else None if self.n is None else max(self.n))
 
     def _is_outcome(self, raw: Any) -> bool:
         """Return whether each of these counts can be published; noise on every cell keeps no totals."""

@@ -112,37 +112,24 @@ class AsDrawn(Report):
 
 @frozen
 class Clamped(Report):
-    """Every noisy count clamped to [0, n]; their total may differ from n."""
+    """Every noisy count, or 0 where it is negative and `most` where it is above that; their total may differ from n.
 
-    n: int
+    Without a `most` it is the most likely true count, and the nearest, where n is private: then there is no total that counts should have.
+    """
+
+    most: int | None = None
 
     def __call__(self, raw: Counts) -> Counts:
         """The clamped counts."""
-        return np.clip(raw, 0, self.n)
-
-    def row(self, raw: tuple[int, ...]) -> Counts:
-        """Return one outcome as an array; how far out a count is does not matter."""
-        return clamp_outcomes(raw, self.n)
-
-
-@frozen
-class NonNegative(Report):
-    """Every noisy count, or 0 where it is negative: the most likely true count, and the nearest.
-
-    It is what is reported where n is private: then there is no total that the counts should have.
-    """
-
-    def __call__(self, raw: Counts) -> Counts:
-        """The counts, none below 0."""
-        return np.maximum(raw, 0)
+        return np.clip(raw, 0, self.most)
 
     def row(self, raw: tuple[int, ...]) -> Counts:
         """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
         return np.array([min(max(z, 0), limits.RAW_OUTCOME) for z in raw], dtype=np.int64)
 
-    def one(self, raw: tuple[int, ...]) -> tuple[int, ...]:
-        """The counts of one outcome, however large they are."""
-        return tuple(max(z, 0) for z in raw)
+    def one(self, raw: Any) -> Any:
+        """The counts of one outcome, of a variable, however large they are, or of a table."""
+        return self(raw) if isinstance(raw, np.ndarray) else tuple(np.clip(np.array(raw, dtype=object), 0, self.most).tolist())
 
 
 @frozen

@@ -15,7 +15,7 @@ from discreet.arrays import Counts, Drawn
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.reports import NonNegative, Projected, Report, TableReport
+from discreet.mechanisms.reports import Clamped, Projected, Report, TableReport
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
@@ -115,7 +115,7 @@ class Tabled(Mechanism[Drawn]):
         """The nearest counts that are not negative and have the public totals."""
         if self.by.columns:
             return TableReport(self._table)
-        return Projected(self.n) if isinstance(self.n, int) else NonNegative()
+        return Projected(self.n) if isinstance(self.n, int) else Clamped()
 
     def _check_labels(self) -> None:
         """Refuse labels that a record cannot hold."""

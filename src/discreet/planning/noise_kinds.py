@@ -8,6 +8,7 @@ from math import exp, expm1, sqrt
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
+from discreet.numerics.roots import crossing
 from discreet.validation import Number, Public, check_delta, check_moderate, check_public, check_records
 
 
@@ -54,16 +55,10 @@ def noise_kinds(tables: int, epsilon: Number, delta: Number = "1e-6", *, public:
 
 def _largest(delta: Callable[[float], float], start: float, allowed: float) -> float:
     """The largest number from the start on with at most this δ, which grows with it; the start if it has more."""
-    if delta(start) >= allowed:
-        return start
-    end = 2.0 * start
+    end = start
     while delta(end) < allowed:
         end *= 2.0
-    low, high = start, end
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if delta(middle) <= allowed else (low, middle)
-    return low
+    return end if end == start else crossing(lambda number: delta(number) - allowed, 0.5 * end, end, 1e-15 * end)
 
 
 def _composed_delta(tables: int, part: float, epsilon: float) -> float:

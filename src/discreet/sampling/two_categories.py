@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
-from flint import arb, ctx
+from flint import arb
 
 from discreet.errors import InternalError
-from discreet.numerics.balls import ball
 from discreet.sampling.attempts import CandidateSampler
 from discreet.sampling.bits import BitSource, uniform
 from discreet.sampling.coins import bernoulli, endpoints, ladder
+from discreet.sampling.weights import Weights
 
 _LUMP_SHARE = 64
 """The lump on each side holds at most one part in this many of the whole bound, so it costs acceptance next to nothing."""
@@ -45,12 +45,8 @@ class Envelope(CandidateSampler):
 
     def __init__(self, prior: tuple[Fraction, ...], counts: tuple[int, ...], rate: Callable[[], arb]) -> None:
         """`rate()` encloses c at the working precision in force when it is called."""
-        self._prior, self._counts, self._rate = prior, counts, rate
-        self._total = sum(counts)
-        size = self._total + int(sum(prior)) + 1
-        # A step changes lnΓ terms of size ~ m ln m by ~ 1/m: 2 log2 m + log2 log m bits cancel.
-        self._precision = 3 * size.bit_length() + 64
-        self._at_precision: dict[int, tuple[arb, arb, arb, arb]] = {}
+        self._weights, self._counts = Weights(prior, counts, rate), counts
+        self._total, self._precision = self._weights.total, self._weights.precision
         # Bounds are whole multiples of 2^-scale: rounding them up adds at most n 2^-scale <= 2^-64.
         self._scale = self._total.bit_length() + 64
         self._blocks = self._build()
@@ -67,23 +63,7 @@ class Envelope(CandidateSampler):
 
     def weight(self, position: int) -> arb:
         """Enclosure of exp(-c H(x, r)) at the working precision."""
-        x, n = self._counts[0], self._total
-        if position == x:
-            return arb(1)
-        rate, first, second, constant = self._constants()
-        middle = arb(x + position) / 2
-        exponent = constant + ((first + position).lgamma() + (second + (n - position)).lgamma()) / 2
-        exponent -= (first + middle).lgamma() + (second + (n - middle)).lgamma()
-        return (-rate * (-(-exponent).expm1()).sqrt()).exp()
-
-    def _constants(self) -> tuple[arb, arb, arb, arb]:
-        """Return the constants of every weight at the working precision: c, the two prior parameters, and the terms of x alone."""
-        if ctx.prec not in self._at_precision:
-            first, second = (ball(a) for a in self._prior)
-            x, y = self._counts
-            constant = ((first + x).lgamma() + (second + y).lgamma()) / 2
-            self._at_precision[ctx.prec] = self._rate(), first, second, constant
-        return self._at_precision[ctx.prec]
+        return self._weights((position, self._total - position))
 
     def _acceptance(self, position: int, bound: int) -> arb:
         return self.weight(position) * (arb(2) ** self._scale) / bound
