@@ -65,6 +65,11 @@ class _CategoryPair:
         density = sum(self._density(s, v, edges) for s, v in zip(self.of_sum, self.of_split, strict=True))
         return short_law(np.asarray(density) / self.mass, edges)
 
+    def law_of_two(self, finer: float) -> JointLaw:
+        """The law of the log-odds of v alone, where there are no others."""
+        edges = panel_edges(self.of_split, finer)
+        return single_law(joined_density(self.of_split, edges), edges)
+
     def _density(self, of_sum: BetaFamily, of_split: BetaFamily, edges: tuple[Floats, Floats]) -> Floats:
         rows = len(of_sum.rows)
         return np.asarray(of_sum.on(edges[0]).reshape(-1, rows) @ of_split.on(edges[1]).reshape(-1, rows).T)
@@ -129,32 +134,27 @@ def category_contrast(
         least: the least possible counts of the second and of all others, which decide with the prior which means are infinite.
     """
     pair = _CategoryPair([part for part in map(PairWeights.trimmed, parts) if len(part.totals)], *prior, least)
-    left_out = omitted + 8.0 * OUTER_COUNTS
-    return _of_two(pair, names, left_out) if prior[2] == 0.0 else _of_many(pair, names, left_out)
-
-
-def _of_two(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
-    """There are no others: s = 1, and all contrasts are functions of v."""
-
-    def build(finer: float) -> JointLaw:
-        edges = panel_edges(pair.of_split, finer)
-        return single_law(joined_density(pair.of_split, edges), edges)
-
-    law, error = resolved(build)
+    law, error = resolved(pair.law if prior[2] else pair.law_of_two)
     low, high = (float(end) for end in law.second.edges[[0, -1]])
-    second = pair.second + pair.least[0]
+    second, others = pair.second + pair.least[0], pair.others + pair.least[1]
+    if prior[2]:
+        most = float(expit(law.first.edges[-1]))
+        apart = partial(_either_side, _difference_curve, law), partial(_difference_moments, law)
+        ends = most * min(np.tanh(low / 2), 0.0), most * max(np.tanh(high / 2), 0.0)
+        odds = partial(_either_side, _odds_curve, law), (2.0 * min(low, 0.0), 2.0 * max(high, 0.0))
+        odds_moments = partial(raw_moments, pair.odds_moment, min(second, 0.5 * (second + others)))
+    else:  # there are no others: s = 1, and all contrasts are functions of v
+        apart = partial(_spread_below, law), partial(_spread_moments, law)
+        ends = np.tanh(low / 2), np.tanh(high / 2)
+        odds = partial(_half_below, law), (2.0 * low, 2.0 * high)
+        odds_moments = partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * second)
     return Contrast(
         names,
-        Quantity("difference", partial(_spread_below, law), (np.tanh(low / 2), np.tanh(high / 2)), partial(_spread_moments, law), False),
+        Quantity("difference", apart[0], ends, apart[1], False),
         Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, second)),
-        Quantity(
-            "odds ratio",
-            partial(_half_below, law),
-            (2.0 * low, 2.0 * high),
-            partial(raw_moments, partial(_doubled, pair.ratio_moment), 0.5 * second),
-        ),
+        Quantity("odds ratio", *odds, odds_moments),
         1.0 - float(law.second_below(np.zeros(1))[0]),
-        min(1.0, error + omitted),
+        min(1.0, error + omitted + 8.0 * OUTER_COUNTS),
     )
 
 
@@ -177,33 +177,6 @@ def _half_below(law: JointLaw, t: Floats) -> Floats:
 
 def _doubled(moment: Callable[[int], float], m: int) -> float:
     return moment(2 * m)
-
-
-def _of_many(pair: _CategoryPair, names: tuple[Hashable, Hashable], omitted: float) -> Contrast:
-    law, error = resolved(pair.law)
-    low, high = (float(end) for end in law.second.edges[[0, -1]])
-    most = float(expit(law.first.edges[-1]))
-    second, others = pair.second + pair.least[0], pair.others + pair.least[1]
-    least = min(second, 0.5 * (second + others))
-    return Contrast(
-        names,
-        Quantity(
-            "difference",
-            partial(_either_side, _difference_curve, law),
-            (most * min(np.tanh(low / 2), 0.0), most * max(np.tanh(high / 2), 0.0)),
-            partial(_difference_moments, law),
-            False,
-        ),
-        Quantity("ratio", law.second_below, (low, high), partial(raw_moments, pair.ratio_moment, second)),
-        Quantity(
-            "odds ratio",
-            partial(_either_side, _odds_curve, law),
-            (2.0 * min(low, 0.0), 2.0 * max(high, 0.0)),
-            partial(raw_moments, pair.odds_moment, least),
-        ),
-        1.0 - float(law.second_below(np.zeros(1))[0]),
-        min(1.0, error + omitted),
-    )
 
 
 def _either_side(curve: Callable[[float, float], Curve], law: JointLaw, t: Floats) -> Floats:

@@ -7,7 +7,7 @@ The reported posterior takes noisy counts at face value. Here the true counts ar
 so that each category's probability is a finite mixture of Betas. Reading a release costs no privacy.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -23,7 +23,7 @@ from discreet.counts.law import CountLaw
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.category_contrasts import category_contrast, pairs_of
-from discreet.inference.draws import DRAWS, dirichlet_draws
+from discreet.inference.draws import dirichlet_draws
 from discreet.inference.labelled import Figures
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import Contrast, DrawnQuantity
@@ -79,11 +79,6 @@ def score_of_probabilities(counts: CountLaw, a: Floats, weights: Floats) -> tupl
     centre = float(weights @ y / y.sum())
     mean, std = counts.score(weights - centre).of_probabilities(a, weights - centre)
     return centre + mean, std
-
-
-def _scored(posterior: "NoiseAware", weights: Floats, draws: int, rng: Rng) -> Floats:
-    """Draws of a score."""
-    return np.asarray(posterior.sample(draws, rng) @ weights)
 
 
 _TAIL_PRECISION = 1e-12
@@ -180,10 +175,8 @@ class NoiseAware(Posterior):
             weights = {label: weight for label, weight in weights.items() if spelling(label) not in map(spelling, self.impossible)}
         return super().score(weights, draws, rng)  # type: ignore[no-any-return]
 
-    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
-        draw = partial(_scored, self, weights, DRAWS if draws is None else draws, self._seed_of("score") if rng is None else rng)
-        moments = partial(score_of_probabilities, self.counts, self.prior.concentration, weights)
-        return DrawnQuantity.of("score", draw, (float(weights.min()), float(weights.max())), moments=moments)
+    def _score_moments(self, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:  # noqa: ARG002 - both are computed
+        return score_of_probabilities(self.counts, self.prior.concentration, weights)
 
     def _index(self, category: Hashable) -> int:
         if spelling(category) in map(spelling, self.impossible):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,8 +15,9 @@ from discreet.errors import InvalidInputError
 from discreet.inference.draws import DRAWS, Estimate, arviz_of, check_draws, coordinates, estimated, needed
 from discreet.inference.labelled import Figures
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import Rng, generator
+from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.model.cells import Groups
 from discreet.validation import check_records, check_share
 
@@ -52,6 +54,18 @@ class Posterior(FieldsAlone, Reading):
     def _axes(self) -> tuple[int, ...]:
         """Return how many groups, if there are any, and how many categories."""
         return (*(() if self.by is None else (len(self.by),)), len(self.categories))
+
+    # --- scores -------------------------------------------------------------------------------------------------------
+
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
+        seed = None if self._seed is None else seed_of(self._seed, "score")
+        draw = partial(_scored, self, weights, DRAWS if draws is None else draws, seed if rng is None else rng)
+        span = float(weights.min()), float(weights.max())
+        return DrawnQuantity.of("score", draw, span, moments=partial(self._score_moments, weights, draw))
+
+    def _score_moments(self, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:
+        """The mean and the standard deviation of a score: the second from draws, unless a posterior computes it."""
+        return float(self.mean() @ weights), float(draw().std(ddof=1))
 
     # --- intervals that hold together ---------------------------------------------------------------------------------
 
@@ -138,6 +152,11 @@ class Posterior(FieldsAlone, Reading):
     def to_arviz(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """Return draws as the installed ArviZ takes them: `InferenceData` before version 1, an `xarray.DataTree` from then on."""
         return arviz_of(self.to_xarray(draws, chains, rng))
+
+
+def _scored(posterior: Posterior, weights: Floats, draws: int, rng: Rng) -> Floats:
+    """Draws of a score."""
+    return np.asarray(posterior.sample(draws, rng) @ weights)
 
 
 def common_tail(mass: float, categories: NDArray[np.int64], tied: bool) -> float:

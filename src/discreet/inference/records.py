@@ -93,7 +93,7 @@ class RecordContrast:
     difference: DifferenceOfShares
     """The first share less the second."""
     draws: int | None = None
-    """How many joint draws this comes from; None where it is computed."""
+    """The number of joint draws that this comes from; None where it is computed."""
 
     @property
     def probability(self) -> float:

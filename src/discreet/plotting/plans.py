@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.plotting.style import INK, NOISE, PAPER, QUIET, SAMPLING, drawing, entitle, legend_below, look_of, new_axes
+from discreet.plotting.style import INK, NOISE, PAPER, QUIET, SAMPLING, drawn_on, entitle, legend_below, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +17,7 @@ def plot_widths(
     places: Sequence[float], private: Sequence[float], plain: Sequence[float], ax: "Axes | None" = None, *, across: str, title: str
 ) -> "Axes":
     """The expected width of 95 % intervals with privacy and without, in percentage points, over a logarithmic axis."""
-    own = ax is None
-    if ax is None:
-        ax = new_axes(_PLAN_WIDTH, 3.9)
-    with drawing(own=own):
+    with drawn_on(ax, _PLAN_WIDTH, 3.9) as (ax, own):
         ax.plot(places, [100.0 * w for w in private], "o-", color=NOISE, label="with privacy")
         ax.plot(places, [100.0 * w for w in plain], linestyle=(0, (5, 2.5)), color=SAMPLING, label="without privacy")
         ax.set_xscale("log")
@@ -30,10 +27,7 @@ def plot_widths(
         if own:
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         entitle(ax, title)
-        if own:
-            legend_below(ax, columns=2)
-        else:
-            ax.legend()
+        legend_below(ax, own=own, columns=2)
     return ax
 
 
@@ -47,10 +41,7 @@ def plot_errors(
     title: str,
 ) -> "Axes":
     """The mean error of every mechanism as a bar with the mechanism's marker at its end, and its 95 % quantile; the first on top."""
-    own = ax is None
-    if ax is None:
-        ax = new_axes(_PLAN_WIDTH, 1.9 + 0.3 * len(names), grid="x", rows=True)
-    with drawing(own=own):
+    with drawn_on(ax, _PLAN_WIDTH, 1.9 + 0.3 * len(names), rows=True) as (ax, own):
         for height, (name, mean, quantile) in enumerate(reversed(list(zip(names, means, quantiles, strict=True)))):
             look = look_of(name)
             ax.barh(height, mean, height=0.34, color=look.colour, alpha=0.35 if look.hollow else 0.6)

@@ -11,14 +11,13 @@ from discreet.plotting.style import (
     PAPER,
     QUIET,
     SERIES,
-    drawing,
+    drawn_on,
     dress,
     entitle,
     entitle_figure,
     house_style,
     legend_below,
     log_ticks,
-    new_axes,
     percentages,
 )
 from discreet.plotting.words import heading, label, lines_of, longest_line, named, row_label
@@ -66,10 +65,8 @@ def plot_marginals(
     shown = len(marginals) if len(marginals) <= _MOST_NAMED else _MOST_NAMED - 1
     labels = [label(category) for category, _ in marginals[:shown]]
     beside = max(map(len, labels), default=0) <= _SHORT_LABEL
-    own = ax is None
-    if ax is None:
-        ax = new_axes(PICTURE_WIDTH, max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels))
-    with drawing(own=own):
+    tall = max(3.8, 0.6 + 0.19 * len(marginals[:_MOST_NAMED])) if beside else 3.9 + 0.2 * len(labels)
+    with drawn_on(ax, PICTURE_WIDTH, tall) as (ax, own):
         for i, (_, beta) in enumerate(marginals):
             look, again = SERIES[i % len(SERIES)], i // len(SERIES)
             marks: dict[str, Any] = {"marker": SERIES[(again - 1) % len(SERIES)].marker, "markevery": (8 * i % 57, 57)} if again else {}
@@ -86,23 +83,18 @@ def plot_marginals(
             entitle(ax, "Which probabilities are plausible: the higher the curve, the more so.")
         if own and beside:
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=2.6)
-        elif own:
-            legend_below(ax)
         else:
-            ax.legend()
+            legend_below(ax, own=own)
     return ax
 
 
 def plot_quantity(quantity: "Quantity", ax: "Axes | None" = None, mass: float = 0.95) -> "Axes":
     """The density of a difference or a ratio, what holds this much probability shaded, and a line where there is no difference."""
-    own, ratio = ax is None, quantity.logarithmic
-    if ax is None:
-        ax = new_axes(PICTURE_WIDTH, 3.8)
-    low, high = quantity.interval(mass)
+    ratio, (low, high) = quantity.logarithmic, quantity.interval(mass)
     start, end = quantity.ppf([_UNDRAWN_QUANTITY, 1.0 - _UNDRAWN_QUANTITY])
     grid = np.geomspace(start, end, _QUANTITY_POINTS) if ratio else np.linspace(start, end, _QUANTITY_POINTS)
     density = quantity.pdf(grid) * (grid if ratio else 1.0)  # on a logarithmic scale, for its logarithm
-    with drawing(own=own):
+    with drawn_on(ax, PICTURE_WIDTH, 3.8) as (ax, own):
         ax.plot(grid, density, color=ESTIMATE)
         ax.fill_between(grid, density, where=((grid >= low) & (grid <= high)).tolist(), color=ESTIMATE, alpha=0.2, linewidth=0.0)
         if quantity.alike is not None:
@@ -128,10 +120,7 @@ def plot_release(
 
     Where the noise-aware posterior is out of reach, the legend says so and the reported means stand alone.
     """
-    own = ax is None
-    if ax is None:
-        ax = new_axes(PICTURE_WIDTH, _height(release), grid="x", rows=True)
-    with drawing(own=own):
+    with drawn_on(ax, PICTURE_WIDTH, _height(release), rows=True) as (ax, own):
         _fill(ax, release, mass, prior)
         entitle(ax, heading(release, _question(variable)))
         if own:

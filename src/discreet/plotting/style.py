@@ -219,6 +219,15 @@ def drawing(*, own: bool) -> AbstractContextManager[None]:
     return house_style() if own else nullcontext()
 
 
+@contextmanager
+def drawn_on(ax: "Axes | None", width: float, height: float, *, rows: bool = False) -> "Iterator[tuple[Axes, bool]]":
+    """The axes that are given, or new ones of so many inches, while something is drawn on them; and whether they are our own."""
+    own = ax is None
+    made = new_axes(width, height, grid="x" if rows else "both", rows=rows) if ax is None else ax
+    with drawing(own=own):
+        yield made, own
+
+
 def entitle(ax: "Axes", text: str) -> None:
     """A title that is broken into lines at the edge of the figure."""
     ax.set_title(text, fontsize="medium", wrap=True)
@@ -237,8 +246,14 @@ def add_to_title(figure: "Figure", words: str) -> None:
         entitle(figure.axes[0], f"{figure.axes[0].get_title()} {words}")
 
 
-def legend_below(ax: "Axes", *, columns: int = 1, right: bool = False) -> None:
-    """A legend below the axes and the name of the horizontal one, where it covers nothing; on the right beside long labels."""
+def legend_below(ax: "Axes", *, own: bool = True, columns: int = 1, right: bool = False) -> None:
+    """A legend below the axes and the name of the horizontal one, where it covers nothing; on the right beside long labels.
+
+    On axes that are not our own it is where Matplotlib puts it.
+    """
+    if not own:
+        ax.legend()
+        return
     from matplotlib.transforms import ScaledTranslation
 
     below = ScaledTranslation(0.0, -_POINTS_BELOW_AXIS / 72.0, ax.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]

@@ -15,13 +15,13 @@ from discreet.plotting.style import (
     QUIET,
     RULE,
     drawing,
+    drawn_on,
     dress,
     entitle,
     entitle_figure,
     house_style,
     legend_below,
     log_ticks,
-    new_axes,
     percentages,
 )
 from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label, title_of_contrasts
@@ -85,21 +85,17 @@ def plot_groups(
 ) -> "Axes":
     """Draw a dot plot: a row a group, and a line at a value to compare them with. `label` stands in a legend."""
     colour = ESTIMATE if color is None else color
-    names, own = [row_label(text) for text in groups.labels], ax is None
-    if ax is None:
-        ax = new_axes(PICTURE_WIDTH, _height(names * (2 if groups.shift else 1)), grid="x", rows=True)
+    names = [row_label(text) for text in groups.labels]
     rows = np.arange(len(names)) + groups.shift
-    with drawing(own=own):
+    with drawn_on(ax, PICTURE_WIDTH, _height(names * (2 if groups.shift else 1)), rows=True) as (ax, own):
         if reference is not None:
             ax.axvline(reference, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), zorder=1)
         ax.hlines(rows, groups.low, groups.high, color=colour, linewidth=1.6 if groups.inner is None else 1.0)
         if groups.inner is not None:
             ax.hlines(rows, *groups.inner, color=colour, linewidth=3.4)
         ax.plot(groups.mean, rows, "o", color=colour, markersize=5.5, markeredgecolor="white", markeredgewidth=0.7, label=label)
-        if label is not None and own:
-            legend_below(ax)
-        elif label is not None:
-            ax.legend()
+        if label is not None:
+            legend_below(ax, own=own)
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(visible=True, axis="y", color=RULE, linewidth=0.6, linestyle="-")

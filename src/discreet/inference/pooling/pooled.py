@@ -1,6 +1,6 @@
 """The posterior of a table whose groups' shares come from one Dirichlet, whose mean and strength are learnt (docs/howto/pooling.md)."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
@@ -22,7 +22,7 @@ from discreet.inference.quantities import Contrast, DrawnQuantity, Quantity
 from discreet.inference.reading import any_of
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions
-from discreet.inference.tables.shares import drawn_contrast
+from discreet.inference.tables.shares import contrast_of_categories, drawn_contrast
 from discreet.inference.tables.table import TablePosterior
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.cells import Cells
@@ -405,16 +405,7 @@ class PooledGroup(Posterior):
 
     def contrast(self, first: Any, second: Any) -> Contrast:
         """Compare the probabilities of two categories, or of two sets of them: difference, ratio and odds ratio, from draws."""
-        sides = self._two(first, second)
-        shares = self.sample(DRAWS, seed_of(self._seed, "contrast", sides))
-        drawn = [shares[:, side].sum(axis=1) for side in sides]
-        found = drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)
-        return replace(found, again=partial(self.contrast, first, second))
-
-    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> DrawnQuantity:
-        draw = partial(_scored, self, weights, draws or DRAWS, seed_of(self._seed, "score") if rng is None else rng)
-        span, moments = (float(weights.min()), float(weights.max())), partial(_score_moments, self, weights, draw)
-        return DrawnQuantity.of("score", draw, span, moments=moments)
+        return contrast_of_categories(self, self.sample(DRAWS, seed_of(self._seed, "contrast")), first, second)
 
     def _drawn(self, shape: tuple[int, ...], rng: Rng) -> tuple[Counts, Floats]:
         rows, source = int(np.prod(shape)), generator(rng, self._seed)
@@ -438,15 +429,6 @@ class PooledGroup(Posterior):
         what = "a new group" if self.position is None else f"group {self.table.by[self.position]!r}"
         means = ", ".join(f"{c!r}: {m.mean():.4g} ± {m.std():.2g}" for c, m in zip(self.categories[:8], self._laws(), strict=False))
         return f"PooledGroup({what}, {means}{', ...' if len(self._can) > 8 else ''})"
-
-
-def _scored(group: PooledGroup, weights: Floats, draws: int, rng: Rng) -> Floats:
-    return np.asarray(group.sample(draws, rng) @ weights)
-
-
-def _score_moments(group: PooledGroup, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:
-    """The mean of a score, computed, and its standard deviation from draws."""
-    return float(group.mean() @ weights), float(draw().std(ddof=1))
 
 
 def _pair(mean: float, std: float) -> tuple[float, float]:

@@ -116,10 +116,7 @@ class SharedProbability(OverGroups):
 
     def contrast(self, first: Any, second: Any) -> Contrast:
         """Compare the probabilities of two categories, or of two sets of them, by difference, ratio and odds ratio, from draws."""
-        sides = self._two(first, second)
-        drawn = [self.samples[:, side].sum(axis=1) for side in sides]
-        found = drawn_contrast((self._called(sides[0]), self._called(sides[1])), drawn[0], drawn[1], None)
-        return replace(found, again=partial(self.contrast, first, second))
+        return contrast_of_categories(self, self.samples, first, second)
 
     @cached_property
     def samples(self) -> Floats:
@@ -169,6 +166,14 @@ def drawn_contrast(
         ratio, odds = first / second, first / (1.0 - first) * ((1.0 - second) / second)
     ratio, odds = (np.where(np.isnan(each), 1.0, each) for each in (ratio, odds))  # floats do not tell both from 0, or from 1
     return contrast_of_draws(names, first - second, ratio, odds, moments)
+
+
+def contrast_of_categories(reading: Reading, samples: Floats, first: Any, second: Any) -> Contrast:
+    """The contrast of two categories of a reading, or of two sets of them, from draws of all of its probabilities."""
+    sides = reading._two(first, second)
+    drawn = [samples[:, side].sum(axis=1) for side in sides]
+    found = drawn_contrast((reading._called(sides[0]), reading._called(sides[1])), drawn[0], drawn[1], None)
+    return replace(found, again=partial(reading.contrast, first, second))
 
 
 def contrast_of_draws(
