@@ -317,16 +317,17 @@ class Ledger:
 
     def statements(self) -> tuple[Statement, ...]:
         """The statement of every dataset, by name, without its spends; where each period has a budget, of all that were charged."""
-        with self._transaction("read") as connection:
-            found, amounts = _budgets(connection), charged_amounts(connection)
-        return tuple(one for budget in found for one in statements_of(budget, amounts.get(budget.dataset, ())))
+        return self._statements()
 
     def periods(self, dataset: str) -> tuple[Statement, ...]:
         """The statements of all periods of a dataset that something was charged to, in their order, without their spends."""
+        return tuple(one for one in self._statements(dataset) if one.period is not None)
+
+    def _statements(self, dataset: str | None = None) -> tuple[Statement, ...]:
         with self._transaction("read") as connection:
-            budget = self._known(connection, dataset)
-            amounts = charged_amounts(connection, budget.dataset).get(budget.dataset, ())
-        return tuple(one for one in statements_of(budget, amounts) if one.period is not None)
+            found = _budgets(connection) if dataset is None else (self._known(connection, dataset),)
+            amounts = charged_amounts(connection, None if dataset is None else found[0].dataset)
+        return tuple(one for budget in found for one in statements_of(budget, amounts.get(budget.dataset, ())))
 
     def budget(self, dataset: str) -> Budget:
         """Return the budget of a dataset. Raises LedgerError where the ledger has none of this name."""

@@ -3,14 +3,13 @@
 All of it is given by whoever releases, before anything is drawn. None of it is computed from the data, and no time is taken from a clock.
 """
 
-import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import limits
 from discreet.errors import InvalidInputError
+from discreet.model.periods import named
 from discreet.text import is_plain
 from discreet.validation import shown, spelling
 
@@ -224,17 +223,9 @@ def check_text(value: Any, name: str) -> None:
         raise InvalidInputError(fault, in_shell=f"--{fault}")
 
 
-_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
-_REST = "-01-01"
-"""The rest of a day that a year lacks; a month lacks the end of it."""
-
-
 def _check_date(value: Any) -> None:
     fault = f"date must be a year, a month or a day, such as 2024, 2024-05 or 2024-05-31, or two with a / between; got {shown(value)!r}"
     parts = value.split("/") if isinstance(value, str) else []
-    try:
-        days = [date.fromisoformat(part + _REST[len(part) - 4 :] if len(part) < 10 else part) for part in parts if _DATE.fullmatch(part)]
-    except ValueError:
-        days = []
+    days = [one[1] for one in map(named, parts) if one is not None and one[0] != "quarter"]
     if not 1 <= len(parts) <= 2 or len(days) != len(parts) or days != sorted(days):
         raise InvalidInputError(fault, in_shell=f"--{fault}")

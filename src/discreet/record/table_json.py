@@ -92,13 +92,9 @@ def check_header(mechanism: "Mechanism", groups: Groups) -> None:
 
 def json_can_hold(groups: Groups, size: int) -> bool:
     """Return whether a table of these groups and this many cells can be written as JSON."""
-    return size <= limits.RECORD_CELLS and labels_fit_text(groups)
-
-
-def labels_fit_text(groups: Groups) -> bool:
-    """Return whether JSON holds the labels of these groups: a quarter of a record is theirs, and half is left to what `check_header`
-    measures.
-    """
+    if size > limits.RECORD_CELLS:
+        return False
+    # A quarter of a record is the labels', and half is left to what `check_header` measures.
     written = (len(json.dumps(written_label(label))) + _LABEL_LINE for labels in groups.labels for label in labels)
     return sum(written) <= limits.RECORD_CHARACTERS // 4
 
