@@ -1,5 +1,6 @@
 """Groups of a table put together in the shell: `show --over` and `contrast --over`, and the plan of a table."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,24 @@ def test_all_groups_together(record: Path, public: str) -> None:
         assert_refused(result, "sizes of groups are private")
         return
     assert json.loads(result.stdout)["cells"][0]["mean"] == pytest.approx(COUNTS[:, 0].sum() / COUNTS.sum(), abs=0.01)
+
+
+@pytest.mark.parametrize("public", ["sizes"], indirect=True)
+@pytest.mark.parametrize("over", ["dept", "dept,sex"])
+def test_groups_put_together_are_written_as_they_are_shown(record: Path, over: str, tmp_path: Path) -> None:
+    place = tmp_path / "table.csv"
+    result = invoke("show", record, "--over", over, "--json", "--output", place)
+    assert result.exit_code == 0, result.output
+    cells = json.loads(result.stdout)["cells"]
+    with place.open(encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    assert [list(row)[:-4] for row in rows] == [["sex", "category"] if over == "dept" else ["category"]] * len(cells)
+    for name in ("mean", "low", "high"):
+        assert [float(row[name]) for row in rows] == [cell[name] for cell in cells]
+    crossed = tmp_path / "crossed.csv"
+    assert invoke("show", record, "--over", over, "--output", crossed, "--layout", "cross", "--only", "yes").exit_code == 0
+    with crossed.open(encoding="utf-8-sig") as file:
+        assert [float(row["yes"]) for row in csv.DictReader(file)] == [cell["mean"] for cell in cells if cell["category"] == "yes"]
 
 
 @pytest.mark.parametrize(

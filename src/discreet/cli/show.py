@@ -63,20 +63,22 @@ def show(asked: ShowRequest) -> None:
     reader = parse_reader_prior(asked.prior, found)
     how = HowRead(mass, slow, reader, asked.about)
     if asked.over:
-        _check_alone("--over puts them together", {"--plot": plot, "--output": output, "--reference": asked.reference})
+        _check_alone("--over puts them together", {"--plot": plot, "--reference": asked.reference})
     if asked.pooled:
         _show_pooled(found, asked, how)
         return
     if asked.reference is not None and asked.category is not None:
         _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
         return
-    if (plot is not None or output is not None) and not slow:
+    margins = asked.margins(found)
+    if (plot is not None or output is not None or margins is not None) and not slow:
         check_work(found)
-    if (margins := asked.margins(found)) is not None:
-        _show_margins(margins, how, as_json=as_json)
-        return
-    table = None if output is None else summary_table(found, how, asked.layout, asked.only)
-    if as_json:
+    together = None if margins is None else margins.of(found.noise_aware(reader))
+    read = None if together is None else lambda: together
+    table = None if output is None else summary_table(found, how, asked.layout, asked.only, read=read)
+    if margins is not None:
+        _show_margins(margins, together, how, as_json=as_json)
+    elif as_json:
         print_json(record_fields(found, how))
     else:
         print_record(found, [("Check", _check(found, record))], how, computed=False)
@@ -114,12 +116,10 @@ def _show_pooled(found: "Release", asked: ShowRequest, how: HowRead) -> None:
     print_lines([*about_lines(found), shares, *law.lines(), *promise_lines(found, computed=False)])
 
 
-def _show_margins(margins: "Margins", how: HowRead, *, as_json: bool) -> None:
+def _show_margins(margins: "Margins", together: Any, how: HowRead, *, as_json: bool) -> None:
     """The shares of groups that are put together."""
     found, none = margins.release, NoiseIntervals(wanted=False)
-    if not how.slow:
-        check_work(found)
-    figures = CellFigures.of_margins(margins.of(found.noise_aware(how.reader)), margins.cells.shape, how)
+    figures = CellFigures.of_margins(together, margins.cells.shape, how)
     if as_json:
         known = {"over": list(margins.over), "weights": margins.weights, "mass": how.mass, "shares_of": how.about}
         print_json({**known, "cells": cell_fields(margins.cells, margins.counts, figures, none)})

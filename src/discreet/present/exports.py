@@ -43,7 +43,8 @@ def summary_table(
     """The summary of a record: the columns of its groups, the category, mean, sd, low and high.
 
     With the layout "cross" a row is a group, and each category has three columns, such as `yes`, `yes low` and `yes high`. `only` keeps
-    one category, such as one side of yes and no. `read` gives the posterior where it is not to be computed here.
+    one category, such as one side of yes and no. `read` gives the posterior where it is not to be computed here, or is of groups put
+    together.
     """
     from discreet.validation import shown, spelling
 
@@ -58,10 +59,10 @@ def summary_table(
     k = len(categories)
     if layout == "long":
         return table.take([row for row in range(table.num_rows) if row % k in kept])
-    return _crossed(table, release.by.columns, release.cells.categories, kept)
+    return _crossed(table, release.cells.categories, kept)
 
 
-def _crossed(table: "pa.Table", groups: tuple[str, ...], categories: tuple[Hashable, ...], kept: list[int]) -> "pa.Table":
+def _crossed(table: "pa.Table", categories: tuple[Hashable, ...], kept: list[int]) -> "pa.Table":
     """A row for each group, with mean, low and high of the categories that are kept."""
     import pyarrow as pa
 
@@ -72,6 +73,7 @@ def _crossed(table: "pa.Table", groups: tuple[str, ...], categories: tuple[Hasha
     def every(name: str, place: int) -> "pa.ChunkedArray":
         return table.column(name).take(pa.array(range(place, table.num_rows, k)))
 
+    *groups, _, _, _, _, _ = table.column_names  # what stands behind them is category, mean, sd, low and high
     columns = [(name, every(name, 0)) for name in groups]
     for place in kept:
         label = spelling(categories[place])
