@@ -53,7 +53,8 @@ def _rational(value: Any, name: str) -> Fraction:
             return Fraction(str(value))
     except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         hint = _spelling_hint(value) if isinstance(value, str) else ""
-        raise InvalidInputError(f"{name} must be a finite number such as 0.5, '1/3' or Fraction(1, 3){hint}") from None
+        wanted = f"{name} must be a finite number such as 0.5"
+        raise InvalidInputError(f"{wanted}, '1/3' or Fraction(1, 3){hint}", in_shell=f"{wanted} or 1/3{hint}") from None
     raise InvalidInputError(f"{name} must be a number (int, float, Fraction, Decimal or decimal string), not {type(value).__name__}")
 
 

@@ -11,6 +11,8 @@ from discreet.cli.options import FAILED
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice
 from discreet.requests.cautions import lacks, little_protection, little_said, periods_beyond, strong_shares
+from discreet.requests.fields import spoken
+from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import charge_of, source_of
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def confirm_all(ready: "Mapping[str, Prepared]", ledger: "Ledger | None", datase
         if one.mechanism.space.n is not None:
             notice_little_said(one.mechanism.space.n, one.mechanism.epsilon)
         if (weak := strong_shares(one.mechanism)) is not None:
-            notice(f"tables.{name}: {weak}" if name else weak)
+            notice(f"tables.{name}: {spoken(weak, ReleaseRequest, 'study', name)}" if name else weak)
     faults = [said for one in ready.values() if (said := lacks(one.mechanism)) is not None][:1]
     doubts = [weak for one in ready.values() if (weak := little_protection(one.guarantee)) is not None][:1]
     doubts += [beyond for one in ready.values() if (beyond := periods_beyond(one.guarantee, one.mechanism)) is not None][:1]
@@ -60,7 +62,8 @@ def confirm_all(ready: "Mapping[str, Prepared]", ledger: "Ledger | None", datase
         named = "--ledger and --dataset name one" if "" in ready else "--ledger names one"
         doubts.append(f"no ledger was named, so nobody adds up what these records give away; {named}")
     else:
-        faults += _dear(ledger, dataset, list(ready.values()))
+        dear = _dear(ledger, dataset, list(ready.values()))
+        faults += dear if "" in ready else [(fault, spoken(better, ReleaseRequest, "study")) for fault, better in dear]
         source = source_of(file)
         if source is not None and (second := second_budget_words(ledger.charged_elsewhere(dataset, source))) is not None:
             doubts.append(second)

@@ -59,7 +59,7 @@ def grouping_of(by: Any, answers: Declared, impossible: Iterable[Any], other_gro
         raise InvalidInputError("other_groups must say which group takes a column's other values, such as {'region': 'elsewhere'}")
     if by is None or by == Groups():
         if homes or not _is_empty(impossible):
-            raise InvalidInputError("impossible and other_groups are about the groups of a table: say which there are, with by=")
+            raise InvalidInputError("impossible= and other_groups= are about the groups of a table: say which there are, with by=")
         return Grouping()
     cells = cells_of(by, answers.labels, impossible)
     for name in homes:

@@ -63,6 +63,12 @@ class TableCheck:
         """Return whether the column holds numbers, and no bands of them are declared."""
         return self.hint == _IS_NUMBERS
 
+    @property
+    def has_homeless(self) -> bool:
+        """Return whether some of the values that are listed have no place."""
+        listed = [*((column, "undeclared") for column in self.undeclared), *((column, "missing") for column in self.is_missing)]
+        return any(one not in self.places for one in listed)
+
     def _place(self, column: str, kind: str) -> str:
         place = self.places.get((column, kind))
         return "" if place is None else f", which count as {place!r}"
@@ -93,7 +99,7 @@ class DataCheck:
             said.append("some persons have several rows: each counts once, in the first declared category that a row of theirs has")
         said += [] if self.absent is None else [absent_words(self.absent)]
         said += [line for table in self.tables for line in table.lines]
-        return said + [self.remedy] * any(table.refusal == _NO_PLACE for table in self.tables)
+        return said + [self.remedy] * any(table.has_homeless for table in self.tables)
 
     def __repr__(self) -> str:
         return f"DataCheck({counted(len(self.tables), 'table')}; {PRIVATE})"

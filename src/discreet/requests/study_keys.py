@@ -27,7 +27,8 @@ def in_study(table: str = "", also: str = "") -> Iterator[None]:
         if table:
             first, second, *_ = said.split(" ")
             is_key = first in (*keys_of("tables"), "weight") and second in ("must", "is")
-            said = f"tables.{table}{'.' if is_key else ': '}{said}"
+            named = "" if first.startswith(f"tables.{table}.") else f"tables.{table}{'.' if is_key else ': '}"
+            said = f"{named}{said}"
         said += f"; {also}" if also and kind is SourceError else ""
     else:
         return
