@@ -83,8 +83,8 @@ from .record.about import CountingRule as CountingRule
 from .record.files import read as read
 from .record.guarantee import Guarantee as Guarantee
 from .record.release import Release as Release
-from .requests.study import Study as Study
-from .requests.study_together import read_together as read_together
+from .requests.studies.published import read_together as read_together
+from .requests.studies.study import Study as Study
 
 TableRelease = _former.TableRelease
 

@@ -16,7 +16,7 @@ from discreet.data.databases import check_no_password, name_of
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import source_of
-from discreet.requests.study import Study
+from discreet.requests.studies.study import Study
 from tests.cli.support import assert_refused, invoke
 from tests.postgresql import postgresql  # noqa: F401 - a server
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.ledger.ledger import Ledger
-from discreet.requests import study_release
-from discreet.requests.study import Study
+from discreet.requests.studies import release as study_release
+from discreet.requests.studies.study import Study
 
 
 def killed(step: Any, when: str, turn: int) -> Any:

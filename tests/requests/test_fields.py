@@ -24,7 +24,7 @@ from discreet.requests.planning import GoalQuestion, PlanQuestion
 from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ReportRequest, ShowRequest
 from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseDelivery, ReleaseRequest
-from discreet.requests.study_requests import (
+from discreet.requests.studies.questions import (
     PublishedPageRequest,
     PublishedRequest,
     PublishedShowRequest,

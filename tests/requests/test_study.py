@@ -19,8 +19,8 @@ from discreet.data.count import tallied
 from discreet.errors import BudgetError, InvalidInputError, SourceError
 from discreet.ledger.budgets import Loss
 from discreet.ledger.ledger import Ledger
-from discreet.requests.study import Study, StudyTable
-from discreet.requests.study_release import ready_tables
+from discreet.requests.studies.release import ready_tables
+from discreet.requests.studies.study import Study, StudyTable
 from tests.requests.study_support import STUDY, written
 
 

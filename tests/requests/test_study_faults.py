@@ -11,8 +11,8 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidInputError
 from discreet.ledger.ledger import Ledger
-from discreet.requests.study import Study
-from discreet.requests.study_release import release
+from discreet.requests.studies.release import release
+from discreet.requests.studies.study import Study
 from tests.places import ROOT
 from tests.requests.study_support import STUDY, written
 

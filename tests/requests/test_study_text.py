@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from discreet.data.question import question_of
 from discreet.errors import InvalidInputError
 from discreet.requests.release import ReleaseRequest
-from discreet.requests.study import Study
-from discreet.requests.study_text import study_text, with_table
+from discreet.requests.studies.file import study_text, with_table
+from discreet.requests.studies.study import Study
 from tests.requests.test_fields import RELEASE
 
 WITHOUT = {"weight": None, "mapped": None, "source": None, "mechanism": None, "gamma": None, "delta": None}
@@ -28,11 +28,11 @@ def asks_the_same(asked: ReleaseRequest, folder: Path) -> None:
     study = Study.load(folder / "study.toml")
     (table,) = study.tables
     others = {name: value for name, value in asked.arguments("count").items() if name not in ("encoding", "corrections")}
-    assert study.question(table).corrected({}) == question_of(asked.column, asked.categories, **others).corrected({})
+    assert study.request(table).question().corrected({}) == question_of(asked.column, asked.categories, **others).corrected({})
     assert study.epsilons == {table.name: asked.epsilon}
     assert (study.source, study.encoding, study.dataset) == (asked.file, asked.encoding, asked.dataset)
     assert (study.public, study.period, study.corrections) == (asked.public, asked.period, asked.corrections)
-    assert study.words(table) == asked.about
+    assert study.request(table).about == asked.about
 
 
 BANDED = PLAIN | {"categories": None, "bands": "0,1/2,7.5", "missing": "no answer", "one_row_per_person": True}
@@ -80,8 +80,8 @@ def test_each_table_is_counted_as_its_release_would_be() -> None:
     assert study.epsilons["hours"] == study.epsilon / 4
     for table, fields in zip(study.tables, TABLES, strict=True):
         asked = request(**fields)
-        assert study.question(table) == question_of(asked.column, asked.categories, **asked.arguments("count")), fields
-        assert study.words(table).variable == asked.about.variable
+        assert study.request(table).question() == question_of(asked.column, asked.categories, **asked.arguments("count")), fields
+        assert study.request(table).about.variable == asked.about.variable
 
 
 def test_a_name_that_is_taken_has_a_number() -> None:

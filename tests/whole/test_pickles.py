@@ -16,7 +16,7 @@ from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import BetaRows
 from discreet.inference.quantities import Quantity
 from discreet.mechanisms import Remapped
-from discreet.requests.study import StudyTable
+from discreet.requests.studies.study import StudyTable
 from discreet.sampling import SeededBits
 from tests.record.table_support import released
 from tests.support import lowered

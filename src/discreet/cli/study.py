@@ -15,7 +15,7 @@ from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice, print_json
 from discreet.requests.release_steps import charge_of
-from discreet.requests.study_requests import (
+from discreet.requests.studies.questions import (
     PublishedPageRequest,
     PublishedShowRequest,
     StudyCheckRequest,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Prepared
     from discreet.record.release import Release
-    from discreet.requests.study import Study
+    from discreet.requests.studies.study import Study
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -51,7 +51,7 @@ class StudyGroup(CommandGroup):
 
 def _is_manifest(word: str, name: str) -> bool:
     """Return whether `show` is given the list of a study's tables."""
-    from discreet.requests.study_release import is_manifest
+    from discreet.requests.studies.published import is_manifest
 
     return name == "show" and is_manifest(Path(word))
 
@@ -81,9 +81,9 @@ def release(asked: StudyReleaseRequest) -> None:
     Example: discreet release study.toml --ledger ledger.db --output published/
     """
     from discreet.ledger.ledger import Ledger
-    from discreet.requests.study import MANIFEST
-    from discreet.requests.study_release import check_chargeable, ready_tables
-    from discreet.requests.study_release import release as released
+    from discreet.requests.studies.release import check_chargeable, ready_tables
+    from discreet.requests.studies.release import release as released
+    from discreet.requests.studies.study import MANIFEST
 
     study, output, corrections = asked.loaded(), asked.output, asked.corrections
     book = None if asked.ledger is None else Ledger(asked.ledger)
@@ -125,7 +125,7 @@ def _charged(study: "Study", found: "Mapping[str, Release]", ledger: "Ledger | N
 def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None") -> None:
     from discreet.present.study import print_dry_run
     from discreet.requests.release_steps import stand_in
-    from discreet.requests.study_release import note_of_study
+    from discreet.requests.studies.release import note_of_study
 
     charge = None
     if ledger is not None and study.dataset is not None:
@@ -163,7 +163,7 @@ def show(asked: PublishedShowRequest) -> None:
     from discreet.present.how_read import HowRead
     from discreet.present.record import print_record, record_fields
     from discreet.present.study import print_study, study_fields
-    from discreet.requests.study_release import read_folder, read_manifest
+    from discreet.requests.studies.published import read_folder, read_manifest
 
     place = asked.folder if asked.folder.is_dir() else asked.folder.parent
     title, records = read_manifest(place)["title"], read_folder(place)
@@ -190,7 +190,7 @@ def report(asked: PublishedPageRequest) -> None:
     """
     from discreet.present.how_read import HowRead
     from discreet.present.study import study_page
-    from discreet.requests.study_release import read_folder, read_manifest
+    from discreet.requests.studies.published import read_folder, read_manifest
 
     check_place(asked.output, "--output", {}, why="it may be something else")
     records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]

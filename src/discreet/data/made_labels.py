@@ -273,7 +273,7 @@ class Months(Periods):
     ('2026-11', '2026-12', '2027-01')
     """
 
-    outside = "dates before the first month or after the last have no month, and neither has a text that is not written like 2026-11-18"
+    outside = "dates before the first month or after the last have no month, and neither has a text that is not like 2026-11-18"
     _every = "month"
     _such = "2026-01", "2026-12"
     _pattern = "^[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-9]{2}.*)?$"
@@ -289,7 +289,7 @@ class Years(Periods):
     ('2025', '2026', '2027', 'unknown')
     """
 
-    outside = "dates before the first year or after the last have no year, and neither has a text that is not written like 2026 or 2026-11-18"
+    outside = "dates before the first year or after the last have no year, and neither has a text that is not like 2026 or 2026-11-18"
     _types = *DateLabels._types, *_NUMBERS
     _every = "year"
     _such = "2020", "2026"

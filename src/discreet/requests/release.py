@@ -38,7 +38,8 @@ from discreet.requests.release_steps import check_dated, check_strict, note_of, 
 from discreet.text import plain
 
 if TYPE_CHECKING:
-    from discreet.data.count import CategoryCounts, TableCounts
+    from discreet.data.count import CategoryCounts, TableCounts, Tallied
+    from discreet.data.question import CountingQuestion
     from discreet.ledger.budgets import Unit
     from discreet.mechanisms.base import Prepared
     from discreet.model.cells import Groups
@@ -509,20 +510,25 @@ class ReleaseRequest(Request):
         found: CategoryCounts | TableCounts = count(data, self.column, self.categories, **self.arguments("count"))
         return found
 
+    def question(self) -> "CountingQuestion":
+        """Return the question that counting answers, wherever the data are."""
+        from discreet.data.question import question_of
+
+        others = {name: value for name, value in self.arguments("count").items() if name != "encoding"}
+        return question_of(self.column, self.categories, **others)
+
     @property
     def _columns(self) -> tuple[str, ...]:
         return () if self.by is None else self.by.columns
 
     def examined(self, data: Any = None, place: "Place" = "shell") -> "DataCheck":
         """Check the data for the curator before the release, in the words of the place where it is asked. All results are private."""
-        from discreet.data.question import question_of
         from discreet.requests.checks import AskedTable, checked
 
         self.check()
         if data is None and self.file == STANDARD_INPUT:
             raise InvalidInputError("check reads the data more than once, which standard input does not allow: name a file")
-        others = {name: value for name, value in self.arguments("count").items() if name != "encoding"}
-        asked = AskedTable("", question_of(self.column, self.categories, **others), lambda tally: self.prepared(tally.settled()))
+        asked = AskedTable("", self.question(), self.settled)
         with opened(self.file) as file:
             return checked(file if data is None else data, self.encoding, [asked], type(self), place)
 
@@ -534,6 +540,10 @@ class ReleaseRequest(Request):
         return mechanism(self.mechanism, self.prior, published_sizes(counts, self.public), self.epsilon, **options).prepare(
             counts, about=self.about, **self.arguments("release")
         )
+
+    def settled(self, tally: "Tallied") -> "Prepared":
+        """Everything about the release of what was counted, but the draw."""
+        return self.prepared(tally.settled())
 
     def check(self) -> None:
         """Refuse what fits together in no place."""

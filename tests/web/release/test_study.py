@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 import discreet as dc
-from discreet.requests.study_release import read_folder
+from discreet.requests.studies.published import read_folder
 from tests.web.release.releases import SECRET, Survey
 from tests.web.server import Server, copied
 

@@ -23,7 +23,7 @@ from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, s
 from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseDelivery, ReleaseRequest, check_offered
 from discreet.requests.release_steps import check_budget
-from discreet.requests.study_text import study_text
+from discreet.requests.studies.file import study_text
 from discreet.validation import shown
 from discreet.web.code_to_copy import request_command
 

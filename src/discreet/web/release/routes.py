@@ -23,8 +23,8 @@ from discreet.present.study import study_page, study_parts
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError, labelled, spoken
 from discreet.requests.release import CheckRequest, ReleaseRequest
-from discreet.requests.study_requests import StudyTextRequest
-from discreet.requests.study_text import with_table
+from discreet.requests.studies.file import with_table
+from discreet.requests.studies.questions import StudyTextRequest
 from discreet.web.forms import KEEP_SHOWN, field, messages, name_sent, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record

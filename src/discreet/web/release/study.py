@@ -17,9 +17,10 @@ from discreet.record.release import Release
 from discreet.requests.fields import WrongError
 from discreet.requests.kinds import number_words
 from discreet.requests.release_steps import charge_of
-from discreet.requests.study import MANIFEST, Study
-from discreet.requests.study_release import check_chargeable, check_charged, manifest, note_of_study, ready_tables
-from discreet.requests.study_requests import StudyReleaseRequest, StudyTextRequest
+from discreet.requests.studies.published import manifest
+from discreet.requests.studies.questions import StudyReleaseRequest, StudyTextRequest
+from discreet.requests.studies.release import check_chargeable, check_charged, note_of_study, ready_tables
+from discreet.requests.studies.study import MANIFEST, Study
 from discreet.text import counted
 from discreet.web.code_to_copy import request_command
 from discreet.web.release.question import ReleaseQuestion, TypedQuestion, check_file

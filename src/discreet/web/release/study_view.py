@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from discreet.present.html import Html, element, isolated, joined, table, table_row, void
 from discreet.requests.release import BUDGET_PART
-from discreet.requests.study_answers import StudyPlan
-from discreet.requests.study_requests import PATHS_PART, STUDY_PART, StudyPlanRequest, StudyTextRequest
+from discreet.requests.studies.plan import StudyPlan
+from discreet.requests.studies.questions import PATHS_PART, STUDY_PART, StudyPlanRequest, StudyTextRequest
 from discreet.web.code_to_copy import request_command, same
 from discreet.web.form_fields import folded, part, rows
 

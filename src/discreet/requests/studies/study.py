@@ -1,25 +1,26 @@
 """A study: several tables of one dataset with one ε for all, declared in a TOML file that is kept and run again."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import limits
+from discreet.data.categories import declare
 from discreet.data.corrections import Corrections, read_corrections, read_toml
 from discreet.data.databases import check_no_password, is_address
-from discreet.data.question import CountingQuestion, question_of
-from discreet.errors import InvalidInputError
+from discreet.data.question import CountingQuestion
+from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.names import look_alike
-from discreet.model.cells import Groups
+from discreet.model.cells import Groups, groups_of
 from discreet.model.periods import PeriodRange
-from discreet.record.about import About
 from discreet.record.table_json import json_can_hold
+from discreet.requests.fields import Field, fields_of, spoken
 from discreet.requests.parsing import parse_prior
+from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_dated, check_strict
-from discreet.requests.study_keys import RULES, in_study
-from discreet.text import plain
 from discreet.validation import Public, check_moderate, shown
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
     from discreet.record.release import Release
     from discreet.requests.checks import DataCheck
-    from discreet.requests.study_answers import StudyPlan
+    from discreet.requests.studies.plan import StudyPlan
 
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""
@@ -56,7 +57,7 @@ class StudyTable:
     @property
     def groups(self) -> Groups:
         """The declared groups, as a mechanism takes them."""
-        return Groups(tuple(self.by), tuple(tuple(labels) for labels in self.by.values()))
+        return groups_of(self.by or None)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Study:
     @staticmethod
     def load(path: "str | PathLike[str]") -> "Study":
         """The study that a TOML file declares. An `InvalidInputError` says in one line what is wrong with it."""
-        from discreet.requests.study_file import parsed
+        from discreet.requests.studies.file import parsed
 
         place = Path(path).expanduser()
         return parsed(read_toml(place, "the study"), place.absolute().parent)
@@ -120,7 +121,7 @@ class Study:
     @staticmethod
     def of_text(text: str, folder: "str | PathLike[str]") -> "Study":
         """The study that a TOML text declares, whose paths start from this folder. Raises as `load` does."""
-        from discreet.requests.study_file import parsed
+        from discreet.requests.studies.file import parsed
 
         return parsed(read_toml("as it is written", "the study", text), Path(folder).expanduser().absolute())
 
@@ -135,32 +136,39 @@ class Study:
         """The path of the data."""
         return _from(self.folder, self.source)
 
-    def published(self, table: StudyTable) -> Public:
-        """Return the part of a table that is public: sizes only where it has groups."""
-        return "total" if self.public == "sizes" and not table.by else self.public
+    def request(self, table: StudyTable) -> ReleaseRequest:
+        """Return the request for a release of one table alone: all that the study declares for it, but for corrections."""
+        return ReleaseRequest.asking(
+            file=self.path,
+            column=table.column,
+            categories=table.categories,
+            epsilon=self.epsilons[table.name],
+            prior=parse_prior(table.prior, table.categories, "prior"),
+            privacy_id=self.id,
+            one_row_per_person=self.one_row_per_person,
+            by=table.groups if table.by else None,
+            strict=self.strict,
+            encoding=self.encoding,
+            public="total" if self.public == "sizes" and not table.by else self.public,
+            period=self.period,
+            period_column=self.period_column,
+            title=self.title,
+            variable=table.variable,
+            date=self.date,
+            note=self.note,
+            **{RULES[rule]: True for rule in self.normalize},
+            **table.counting,
+        )
 
-    def words(self, table: StudyTable) -> About:
-        """Return the words of a table's record about itself."""
-        return About(self.title, table.variable or plain(shown(table.column)), None, self.date, self.note)
+    @property
+    def requests(self) -> dict[str, ReleaseRequest]:
+        """The request for each table, by its name."""
+        return {table.name: self.request(table) for table in self.tables}
 
     def questions(self, corrections: Corrections | None = None) -> list[CountingQuestion]:
         """Return the counting question of each table, with a curator's corrections where they are allowed."""
-        asked = map(self.question, self.tables)
+        asked = (request.question() for request in self.requests.values())
         return [question if self.corrections is None else question.corrected(corrections or {}) for question in asked]
-
-    def question(self, table: StudyTable) -> CountingQuestion:
-        """Return the counting question of a table, without corrections."""
-        return question_of(
-            table.column,
-            table.categories,
-            self.id,
-            strict=self.strict,
-            one_row_per_person=self.one_row_per_person,
-            spelling=[RULES[rule] for rule in self.normalize],
-            by=table.by or None,
-            dated=None if self.period_column is None or self.period is None else (self.period_column, self.period),
-            **table.counting,
-        )
 
     def read_corrections(self, path: "str | PathLike[str] | None" = None) -> Corrections:
         """The curator's corrections, checked: for each column, spellings and what each stands for. A file that is not there has none."""
@@ -193,13 +201,13 @@ class Study:
 
         Raises SourceError where the data cannot be read at all, and InvalidInputError for corrections that the study does not allow.
         """
-        from discreet.requests.study_release import check
+        from discreet.requests.studies.release import check
 
         return check(self, source, corrections)
 
     def plan(self, n: int | None = None) -> "StudyPlan":
         """Return how wide the intervals of every table will be, and another split of ε. Public: no data are looked at."""
-        from discreet.requests.study_plan import plan
+        from discreet.requests.studies.plan import plan
 
         return plan(self, n)
 
@@ -226,7 +234,7 @@ class Study:
         Raises, before anything is drawn, SourceError where the data cannot be counted, BudgetError where the budget does not allow it, and
         InvalidInputError where the folder or the study does not.
         """
-        from discreet.requests.study_release import release
+        from discreet.requests.studies.release import release
 
         return release(self, ledger, folder, source=source, corrections=corrections)
 
@@ -235,9 +243,10 @@ def _check_table(study: Study, table: StudyTable) -> None:
     if not table.weight:
         raise InvalidInputError("weight is 0, and so is its part of epsilon; give it a weight above 0, or leave the table out")
     check_moderate(study.epsilons[table.name], "its part of study.epsilon")
-    study.words(table)
-    study.question(table)
-    parse_prior(table.prior, table.categories, "prior")
+    declare(table.categories, None, ())  # before a prior for as many is made
+    asked = study.request(table)
+    asked.question()
+    _ = asked.about
     size = len(table.categories) * len(table.groups)
     if table.by and not json_can_hold(table.groups, size):
         raise InvalidInputError(
@@ -255,3 +264,37 @@ def _from(folder: Path, path: str) -> str:
         return str(folder / Path(path).expanduser())
     except RuntimeError:
         raise InvalidInputError(f"{shown(path)!r} begins with the home directory of a user who is not known here") from None
+
+
+# --- the keys of its file ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def in_study(table: str = "", also: str = "") -> Iterator[None]:
+    """Say an error in the words of a study's file, and which table it is about; `also` is said where it is about the data."""
+    try:
+        yield
+    except DiscreetError as error:
+        said, kind = spoken(error.in_shell, ReleaseRequest, "study", table), type(error)
+        if table:
+            first, second, *_ = said.split(" ")
+            is_key = first in (*keys_of("tables"), "weight") and second in ("must", "is")
+            named = "" if first.startswith(f"tables.{table}.") else f"tables.{table}{'.' if is_key else ': '}"
+            said = f"{named}{said}"
+        said += f"; {also}" if also and kind is SourceError else ""
+    else:
+        return
+    raise kind(said)
+
+
+def keys_of(part: str) -> dict[str, list[Field]]:
+    """The keys of a part of the file, and the fields that declare each of them."""
+    found: dict[str, list[Field]] = {}
+    for one in fields_of(ReleaseRequest).values():
+        if one.key.startswith(f"{part}."):
+            found.setdefault(one.key.split(".")[1], []).append(one)
+    return found
+
+
+RULES = {one.key.split(".")[2]: one.name for one in keys_of("study")["normalize"]}
+"""The rules by which texts are compared, and the fields of a release that ask for them."""

@@ -1,22 +1,52 @@
 """The plan of a study: the widths of its tables' intervals, before anything is drawn, and the split of ε that treats the tables alike."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from discreet.planning.noise_kinds import noise_kinds
+from discreet.planning.noise_kinds import NoiseKinds, noise_kinds
 from discreet.planning.table_widths import group_width
-from discreet.requests.parsing import parse_prior
-from discreet.requests.study_answers import StudyPlan, TablePlan
 from discreet.validation import check_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.requests.study import Study, StudyTable
+    from discreet.requests.studies.study import Study, StudyTable
 
 GUESSES = (1_000, 10_000, 100_000)
 """Numbers of records that are planned for where none is given."""
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The expected width of one table's intervals."""
+
+    name: str
+    records: int
+    """The number of records in all."""
+    groups: int
+    epsilon: Fraction
+    width: float
+    """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
+    plain: float
+    """The expected width without privacy."""
+
+    @property
+    def price(self) -> float:
+        """Return how many times as wide the intervals are as without privacy."""
+        return self.width / self.plain
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Widths by the study's split of ε, and by one with which privacy widens all tables about equally."""
+
+    declared: tuple[TablePlan, ...]
+    even: tuple[TablePlan, ...]
+    """The tables with another split of the same ε."""
+    noise: NoiseKinds
+    """The noise of a count if all tables had equal parts of ε, beside that which a δ would allow."""
 
 
 def plan(study: "Study", n: int | None = None) -> StudyPlan:
@@ -33,9 +63,8 @@ def plan(study: "Study", n: int | None = None) -> StudyPlan:
 
 def _planned(study: "Study", table: "StudyTable", records: int, epsilon: Fraction) -> TablePlan:
     """Plan one table, whose groups are taken to be equally large."""
-    groups = len(table.groups)
-    prior = parse_prior(table.prior, table.categories, "prior")
-    found = group_width(prior, max(1, records // groups), epsilon, study.published(table), groups)
+    asked, groups = study.request(table), len(table.groups)
+    found = group_width(asked.prior, max(1, records // groups), epsilon, asked.public, groups)
     return TablePlan(table.name, records, groups, epsilon, float(found.width), float(found.plain))
 
 

@@ -12,7 +12,7 @@ from discreet.requests.records import RecordRequest, ReportRequest
 from discreet.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
-    from discreet.requests.study import Study
+    from discreet.requests.studies.study import Study
     from discreet.validation import SharesOf
 
 
@@ -24,7 +24,7 @@ class StudyRequest(Request):
 
     def loaded(self) -> "Study":
         """The study that the file declares."""
-        from discreet.requests.study import Study
+        from discreet.requests.studies.study import Study
 
         return Study.load(self.study)
 
@@ -104,7 +104,7 @@ class StudyTextRequest(Request):
 
     def loaded(self) -> "Study":
         """The study that the text declares."""
-        from discreet.requests.study import Study
+        from discreet.requests.studies.study import Study
 
         return Study.of_text(self.text, self.folder)
 

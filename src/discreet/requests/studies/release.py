@@ -10,8 +10,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -23,15 +21,13 @@ from discreet.ledger.budgets import as_json
 from discreet.ledger.charges import charge_for_all, exact_promise
 from discreet.ledger.descriptions import described_together
 from discreet.ledger.ledger import Ledger, warn_of_second_budget
-from discreet.record.json import STUDY_FORMAT
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.checks import AskedTable, absent_words, checked
-from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
-from discreet.requests.release_steps import check_budget, longest_text, printable, published_sizes, relation_of, source_of
-from discreet.requests.study import MANIFEST, Study, StudyTable
-from discreet.requests.study_keys import in_study
+from discreet.requests.release_steps import check_budget, longest_text, printable, source_of
+from discreet.requests.studies.published import check_same, manifest, read_folder
+from discreet.requests.studies.study import MANIFEST, Study, in_study
 from discreet.text import counted
 
 try:
@@ -40,8 +36,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from discreet.data.count import Tallied
-    from discreet.ledger.budgets import Unit
     from discreet.mechanisms.base import Prepared
     from discreet.requests.checks import DataCheck
 
@@ -49,7 +43,6 @@ _REQUEST = ".request.json"
 """The file of the request, with the key of its charge: in the folder while it is under way."""
 _OWN_FOLDER = ".study"
 """An empty file that says whose the folder is, while it is under way."""
-_VERSION = 1
 Ready = Mapping[str, "Prepared"]
 
 
@@ -69,7 +62,7 @@ def release(
     """
     place = Path(folder).expanduser().absolute()
     if (place / f"{MANIFEST}.json").is_file():
-        _check_same(study, place)
+        check_same(study, place)
         return read_folder(place)
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     if book is not None:
@@ -91,7 +84,7 @@ def release(
                 check_charged(study, book, ready, kept)
             _draw(study, ready, working)
         else:
-            _check_same(study, working)
+            check_same(study, working)
         _put(study, working, place)
     return read_folder(place)
 
@@ -103,65 +96,25 @@ def ready_tables(study: Study, source: Any = None, corrections: "str | os.PathLi
         tallies = tallied(study.path if source is None else source, study.questions(study.read_corrections(corrections)), study.encoding)
     absent = study.absent_corrections if corrections is None else None
     ready = {}
-    for table, tally in zip(study.tables, tallies, strict=True):
-        with in_study(table.name, "" if absent is None else absent_words(absent)):
-            ready[table.name] = _ready_table(study, table, tally)
+    for (name, asked), tally in zip(study.requests.items(), tallies, strict=True):
+        with in_study(name, "" if absent is None else absent_words(absent)):
+            ready[name] = asked.settled(tally)
     return ready
 
 
 def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None") -> "DataCheck":
     """Return the findings in the data that stand in the way of a release: for the curator alone."""
     questions = study.questions(study.read_corrections(corrections))
-    tables = [
-        AskedTable(table.name, question, partial(_ready_table, study, table))
-        for table, question in zip(study.tables, questions, strict=True)
-    ]
+    asked = zip(study.requests.items(), questions, strict=True)
+    tables = [AskedTable(name, question, request.settled) for (name, request), question in asked]
     with in_study():
         found = checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
     return replace(found, absent=study.absent_corrections if corrections is None else None)
 
 
-def _ready_table(study: Study, table: StudyTable, tally: "Tallied") -> "Prepared":
-    """Everything about the release of one table but the draw."""
-    from discreet.mechanisms.lattice import LatticeGeometric
-
-    prior, level, words = parse_prior(table.prior, table.categories, "prior"), study.epsilons[table.name], study.words(table)
-    counts, impossible = tally.settled(), table.counting.get("impossible", ())
-    n = published_sizes(counts, study.published(table))
-    return LatticeGeometric(prior, n, level, by=table.groups, impossible=impossible).prepare(counts, about=words, period=study.period)
-
-
 def note_of_study(study: Study) -> str:
     """Return the ledger's note of a study."""
     return printable(f"study of {counted(len(study.tables), 'table')}: {', '.join(table.name for table in study.tables)}")[:1000]
-
-
-def read_folder(folder: Path) -> dict[str, Release]:
-    """The records of a published study, by the names of their tables."""
-    from discreet.requests.record_files import read_record
-
-    return {name: read_record(str(folder / f"{name}.json")) for name in read_manifest(folder)["tables"]}
-
-
-def is_manifest(place: Path) -> bool:
-    """Return whether a file is the list of a study's tables; a single record may have the same name."""
-    try:
-        return place.name == f"{MANIFEST}.json" and json.loads(place.read_bytes()).get("format") == STUDY_FORMAT
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return False
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read and check what a published folder says of itself."""
-    place = folder / f"{MANIFEST}.json"
-    try:
-        found = json.loads(place.read_bytes())
-        names, is_ours = found["tables"], found["format"] == STUDY_FORMAT and found["version"] == _VERSION
-        if is_ours and all(isinstance(name, str) and Path(name).name == name for name in names) and isinstance(found["title"], str | None):
-            return dict(found)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise InvalidInputError(f"{folder} is not a folder that `discreet release study.toml --output` wrote: its {place.name} cannot be read")
 
 
 # --- charge and draw --------------------------------------------------------------------------------------------------
@@ -172,10 +125,9 @@ def check_chargeable(study: Study, ledger: Ledger) -> None:
     if study.dataset is None:
         raise InvalidInputError('the study has no dataset, so that no budget can be charged: name one, as in dataset = "survey"')
     ledger.budget(study.dataset)  # which is there, or no table is to blame
-    unit: Unit = "record" if study.id is None and not study.one_row_per_person else "person"
-    for table in study.tables:
-        with in_study(table.name):
-            check_budget(ledger, study.dataset, unit, relation_of(study.published(table), table.groups.columns), study.period)
+    for name, asked in study.requests.items():
+        with in_study(name):
+            check_budget(ledger, study.dataset, asked.unit, asked.relation, study.period)
 
 
 def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, source: str | None) -> None:
@@ -218,18 +170,6 @@ def _draw(study: Study, ready: Ready, working: Path) -> None:
         put_over(written, place)
 
 
-def manifest(study: Study) -> bytes:
-    """The file that lists the tables in a published folder."""
-    return json.dumps({"format": STUDY_FORMAT, "version": _VERSION, **public_words(study)}, indent=2).encode()
-
-
-def public_words(study: Study) -> dict[str, Any]:
-    """Return a published folder's words about the study as a whole; the digest is of what the study declares, and of no data."""
-    parts = {name: str(epsilon) for name, epsilon in study.epsilons.items()}
-    declared = repr(replace(study, source="", dataset=None, corrections=None if study.corrections is None else ""))
-    return {"title": study.title, "epsilon": str(study.epsilon), "tables": parts, "declared": sha256(declared.encode()).hexdigest()}
-
-
 def _asked(study: Study, ledger: Ledger | None, working: Path) -> dict[str, Any]:
     """Return the request, to compare with an earlier one: a copy of the working folder asks for another place. It stays here."""
     return {"study": repr(study), "folder": str(study.folder), "ledger": repr(ledger), "working": str(working.resolve())}
@@ -255,12 +195,6 @@ def _kept_key(study: Study, ledger: Ledger | None, working: Path) -> str | None:
         )
     place.unlink()
     return None
-
-
-def _check_same(study: Study, folder: Path) -> None:
-    found = read_manifest(folder)
-    if any(found.get(name) != value for name, value in public_words(study).items()):
-        raise InvalidInputError(f"{folder} holds another study, which is not overwritten: choose another --output")
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
