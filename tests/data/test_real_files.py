@@ -25,7 +25,8 @@ from discreet.data.categories import declare
 from discreet.data.count import count
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.ledger import Ledger
-from discreet.requests.declarations import opened, parse_labels, parse_mapping
+from discreet.requests.parsing import parse_labels, parse_mapping
+from discreet.requests.release_steps import opened
 from tests.cli import support
 from tests.data.test_sources import TABLES, Table
 from tests.support import mostly_slow, planted

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 
 from discreet.cli.options import FAILED
 from discreet.cli.questions import asks
@@ -29,6 +28,6 @@ def check(asked: CheckRequest) -> None:
 
 def tell(found: "DataCheck") -> None:
     """Print what was found, and end with the exit code of a refusal if a release would be refused."""
-    Console(highlight=False, emoji=False).print(str(found), markup=False, soft_wrap=True)
+    typer.echo(str(found))
     if found.would_be_refused:
         raise typer.Exit(FAILED)

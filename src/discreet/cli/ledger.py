@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.options import Command, CommandGroup
@@ -47,10 +45,6 @@ def _dataset_of(ledger: str | None, dataset: str | None) -> tuple["Ledger", str]
     return _open(ledger), dataset
 
 
-def _say(text: str) -> None:
-    Console(highlight=False, emoji=False).print(escape(text), soft_wrap=True)
-
-
 @app.command(cls=Command)
 @asks(BudgetRequest)
 def create(asked: BudgetRequest) -> None:
@@ -59,15 +53,15 @@ def create(asked: BudgetRequest) -> None:
     Example: discreet ledger create ledger.db survey --epsilon 3 --unit person
     """
     budget = asked.created(*_dataset_of(asked.ledger, asked.dataset))
-    _say(f"{budget.dataset}: {budget.amount}; hides {hidden(budget)} (neighbours: {budget.step})")
+    typer.echo(f"{budget.dataset}: {budget.amount}; hides {hidden(budget)} (neighbours: {budget.step})")
     if budget.every is not None:
         from discreet.record.guarantee import stay_words
 
-        _say(stay_words(budget.every, budget.total))
+        typer.echo(stay_words(budget.every, budget.total))
     if budget.filter is not None and asked.planned is not None:
         from discreet.ledger.filters import affordable
 
-        _say(
+        typer.echo(
             f"kept by a {budget.filter}: {affordable(budget.filter, asked.planned)} releases of ε = {number_words(asked.planned)}, "
             f"however they are chosen; the plain sum allows {budget.total.epsilon // asked.planned}"
         )
@@ -89,7 +83,7 @@ def spend(asked: SpendRequest) -> None:
     except LedgerError:  # the spend stands all the same
         left = "it could not be read"
     own = "" if line.loss == line.guarantee else f" for a release of {line.guarantee}"
-    _say(f"{line.dataset}: spent {line.loss}{period_words(line.period)}{own} (neighbours: {line.step}); left: {left}")
+    typer.echo(f"{line.dataset}: spent {line.loss}{period_words(line.period)}{own} (neighbours: {line.step}); left: {left}")
 
 
 @app.command(cls=Command)
@@ -124,7 +118,7 @@ def history(asked: HistoryRequest) -> None:
         if periods:
             _print((budget.every or "", "spends", "spent", "left"), [(p.period, p.spends, p.spent, left_of(p)) for p in periods])
         for text in total:
-            _say(text)
+            typer.echo(text)
 
 
 def _shown(one: "Statement") -> tuple[object, ...]:

@@ -79,7 +79,7 @@ def _show_table(asked: PlanRequest, *, as_json: bool) -> None:
         "other two hide by ε, is then hidden by 2ε."
     )
     guess = "" if asked.expect_groups is not None else " Groups are taken to be equally large: --expect-groups says otherwise."
-    Console(highlight=False).print(f"No data were looked at: choosing by this is public.{guess}", markup=False, soft_wrap=True)
+    typer.echo(f"No data were looked at: choosing by this is public.{guess}")
 
 
 def _show_noise_width(asked: PlanRequest, *, as_json: bool) -> None:
@@ -90,7 +90,7 @@ def _show_noise_width(asked: PlanRequest, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
     else:
-        Console(highlight=False).print(found.sentence, markup=False, soft_wrap=True)
+        typer.echo(found.sentence)
 
 
 def _show_plan(found: "WidthPlan | Plan", asked: PlanRequest) -> None:
@@ -103,7 +103,7 @@ def _show_plan(found: "WidthPlan | Plan", asked: PlanRequest) -> None:
         _show_error_plan(found, sized_prior_text(asked.prior))
     else:
         assumed = [] if any(one.name == "prior" for one, _ in asked.given()) else [_ASSUMED]
-        Console(highlight=False).print(found.sentence, *assumed, found.precision, found.choice, sep="\n", markup=False, soft_wrap=True)
+        typer.echo("\n".join([found.sentence, *assumed, found.precision, found.choice]))
 
 
 def _show_error_plan(found: "Plan", prior: str) -> None:

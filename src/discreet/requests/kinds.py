@@ -7,9 +7,20 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
-from discreet.requests import declarations as declared
 from discreet.requests.fields import FieldContext, Kind
-from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_public, parse_share, parse_whole
+from discreet.requests.parsing import (
+    check_labels,
+    parse_cells,
+    parse_groups,
+    parse_labels,
+    parse_list,
+    parse_mapping,
+    parse_number,
+    parse_other_groups,
+    parse_prior,
+    parse_share,
+    parse_whole,
+)
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -146,11 +157,11 @@ def _labels(text: str | list[Fraction], reading: FieldContext) -> Sequence[str]:
         labels: Sequence[str] = lines if len(lines) > 1 else parse_list(lines[0], reading.name)
         few = "type at least two categories, one a line, or separated by commas"
     else:
-        labels = declared.parse_labels(text, reading.name, reading.other("file") or "")
+        labels = parse_labels(text, reading.name, reading.other("file") or "")
         few = f"{reading.name} needs at least two, separated by commas, such as yes,no; got {shown(text)!r}"
     if len(labels) < 2:
         raise InvalidInputError(few)
-    declared.check_labels(labels, reading.name, text)
+    check_labels(labels, reading.name, text)
     return labels
 
 
@@ -164,7 +175,7 @@ def _groups(texts: Sequence[str], reading: FieldContext) -> "Groups | None":
                 raise InvalidInputError("type or paste the groups themselves, as in region=north,south: no file is read for them here")
             if not all(text.partition("=")):
                 raise InvalidInputError(f"write a column, = and its groups, as in region=north,south; got {shown(text)!r}")
-    return declared.parse_groups(texts, reading.other("file") or "", reading.name)
+    return parse_groups(texts, reading.other("file") or "", reading.name)
 
 
 def _groups_texts(groups: "Groups") -> list[str | None]:
@@ -195,7 +206,7 @@ def _of_groups(parse: Callable[[Sequence[str], str], Any]) -> Callable[[Sequence
 
 
 def _mapping(texts: Sequence[str], reading: FieldContext) -> dict[str, str]:
-    return declared.parse_mapping(texts, reading.other("categories"), reading.other("file") if reading.place == "shell" else None)
+    return parse_mapping(texts, reading.other("categories"), reading.other("file") if reading.place == "shell" else None)
 
 
 def _pairs(found: Mapping[str, str]) -> list[str | None]:
@@ -215,7 +226,9 @@ def _prior_text(prior: "Dirichlet") -> str:
 
 
 def _public(text: str, reading: FieldContext) -> str:
-    return parse_public(text, reading.name, groups=reading.other("by") is not None)
+    from discreet.validation import check_public
+
+    return check_public(text, reading.name, groups=reading.other("by") is not None or reading.other("groups") is not None)
 
 
 def _shares_of(text: str, reading: FieldContext) -> str:
@@ -296,14 +309,14 @@ GROUPS_KIND = Kind(
     toml="the groups of each column, as in by.age = ['18-34', '35+']",
 )
 CELLS_KIND = Kind(
-    _of_groups(declared.parse_cells),
+    _of_groups(parse_cells),
     lambda cells: list(map(list_text, cells)),
     many=True,
     fits=lambda value: isinstance(value, list) and all(map(_are_labels, value)),
     toml="a list of cells, such as [['south', 'never']]",
 )
 GROUP_OF_EACH_KIND = Kind(
-    _of_groups(declared.parse_other_groups),
+    _of_groups(parse_other_groups),
     _pairs,
     many=True,
     fits=lambda value: isinstance(value, dict) and _are_labels(list(value.values())),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _noise(text: str, reading: FieldContext) -> str:
     """The noise as text; the rows of a matrix may stand in a file."""
     from discreet.mechanisms.published import noise_of
-    from discreet.requests.declarations import parse_labels
+    from discreet.requests.parsing import parse_labels
 
     name, is_file, _ = text.partition(":@")
     if name == "matrix" and is_file:

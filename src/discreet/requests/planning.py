@@ -10,11 +10,11 @@ from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.dirichlet import Dirichlet
 from discreet.planning.expected_widths import Believed
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, Slider, asked, changed
-from discreet.requests.kinds import GROUPS_KIND, PUBLIC_CHOICES
+from discreet.requests.kinds import GROUPS_KIND, PUBLIC_CHOICES, PUBLIC_KIND
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share, parse_whole
 from discreet.requests.plan import CompareRequest, PlanRequest
 from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
-from discreet.validation import Public, check_moderate, check_positive, check_public, check_records, shown
+from discreet.validation import Public, check_moderate, check_positive, check_records, shown
 
 MOST_CATEGORIES = 1_000
 _GROUPS_SHOWN = 6
@@ -86,10 +86,6 @@ def _epsilon(text: str, reading: FieldContext) -> Fraction:
     if not _EPSILONS[0] <= value <= _EPSILONS[1]:
         raise InvalidInputError(f"ε must be from {float(_EPSILONS[0]):g} to {float(_EPSILONS[1]):g} here, got {shown(text)}")
     return value
-
-
-def _public(text: str, reading: FieldContext) -> Public:
-    return check_public(text, reading.name, groups=reading.other("groups") is not None)
 
 
 def _size(text: str, reading: FieldContext) -> int:
@@ -184,7 +180,7 @@ class PlanQuestion(Request):
         default="",
     )
     public: Public = asked(
-        Kind(_public),
+        PUBLIC_KIND,
         form=Row(
             QUESTION_PART,
             "What is public about the data",

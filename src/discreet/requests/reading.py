@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, Slider, asked, changed
-from discreet.requests.kinds import NAMED_PRIORS, list_text, number_words
-from discreet.requests.parsing import group_key, parse_list, parse_number
+from discreet.requests.kinds import list_text, number_words
+from discreet.requests.parsing import group_key, parse_number, parse_prior
 from discreet.requests.records import RecordRequest, ShowRequest
 from discreet.validation import category_index, shown, spelling
 
@@ -48,21 +48,8 @@ def _number(fits: Callable[[Fraction], bool], wrong: str) -> Kind:
 
 def _prior(text: str, reading: FieldContext) -> str:
     """A prior as a command takes it."""
-    from discreet.model.dirichlet import Dirichlet
-
-    if text in NAMED_PRIORS:
-        return text
-    categories = reading.other(RELEASE).prior.categories
-    many = f"uniform, jeffreys, or {len(categories):,} numbers above 0, one for each category in its order, with commas between them"
-    try:
-        parts = parse_list(text, "The prior")
-        if len(parts) == len(categories):
-            Dirichlet(parts, categories)
-            return ",".join(parts)
-        wrong = f"there are {len(parts):,}"
-    except InvalidInputError:
-        wrong = f"each from 1e-100 to 1e100; got {shown(text)!r}"
-    raise InvalidInputError(f"Your prior needs {many}; {wrong}")
+    parse_prior(text, reading.other(RELEASE).prior.categories, reading.name)
+    return text
 
 
 def _chosen(text: str, listed: Sequence[Any], find: Callable[[str], int]) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import FIRST, built_in
 from discreet.errors import InvalidInputError
-from discreet.requests.declarations import opened
 from discreet.requests.delivery import AS_JSON, PICTURE, RECORD_OUTPUT, YES
 from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import (
@@ -34,7 +33,7 @@ from discreet.requests.kinds import (
     quoted,
 )
 from discreet.requests.record_files import STANDARD_INPUT
-from discreet.requests.release_steps import check_dated, check_strict, note_of, published_sizes, relation_of, source_of
+from discreet.requests.release_steps import check_dated, check_strict, note_of, opened, published_sizes, relation_of, source_of
 from discreet.text import plain
 
 if TYPE_CHECKING:

@@ -1,9 +1,13 @@
 """The steps from counts to a release that is charged, which the command line and the page take alike."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet import limits
+from discreet.data import scratch
 from discreet.errors import InvalidInputError, SourceError
 from discreet.requests.record_files import STANDARD_INPUT
 
@@ -18,6 +22,15 @@ if TYPE_CHECKING:
     from discreet.model.datasets import Relation
     from discreet.record.release import Release
     from discreet.validation import Public
+
+
+@contextmanager
+def opened(file: str) -> Iterator[str | BinaryIO]:
+    """Open the path, or standard input, for counting. Whatever spills meanwhile is removed even if the process is told to end."""
+    if file == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
+        raise InvalidInputError("FILE is -, which means a CSV file on standard input, and none is there: pipe one in, as in `cat a.csv |`")
+    with scratch.removed_on_termination():
+        yield sys.stdin.buffer if file == STANDARD_INPUT else file
 
 
 def check_text(groups: "Groups", size: int) -> None:

@@ -353,7 +353,7 @@ def test_the_report_is_that_of_the_command(server: Server, name: str, tmp_path: 
     ("part", "fields", "wrong"),
     [
         *(("answer", {"level": level}, "level") for level in ("", "49", "100", "1e9", "nan", "ninety", "<b>", "9" * 5000)),
-        *(("answer", {"prior": text}, "prior") for text in ("own", "1,2", "1,2,x", "1,2,0", "1,2,-3", '"', "uniform:3")),
+        *(("answer", {"prior": text}, "prior") for text in ("own", "1,2", "1,2,x", "1,2,0", "1,2,-3", '"', "uniform:4")),
         *(("contrast", {"first": place, "second": "1"}, "first") for place in ("", "3", "-1", "never", "9" * 5000, "١")),
         ("contrast", {"first": "1", "second": "1"}, "second"),
         *(("above", {"of": "0", "threshold": share}, "threshold") for share in ("", "0", "100", "x")),
