@@ -332,6 +332,12 @@ def test_an_unknown_scale_is_refused(make: Any) -> None:
         make()
 
 
+@pytest.mark.parametrize("given", [{"noise": "topdown"}, {"noise": "gaussian:2", "steps": "consistent"}])
+def test_what_was_made_consistent_is_refused_with_the_reason(given: dict[str, str]) -> None:
+    with pytest.raises(RefusedError, match=r"no likelihood .* noisy measurements"):
+        dc.observed([10, 5], prior=dc.Beta(1, 1), n=15, **given)
+
+
 def test_what_has_no_concave_likelihood_is_refused() -> None:
     with pytest.raises(RefusedError, match=r"true count .*noisy"):
         dc.observed([10, None], noise="gaussian:2", steps="suppressed:3,suppressed-true:3", prior=dc.Beta(1, 1), n=15)

@@ -12,6 +12,7 @@ from flint import arb
 from discreet.arrays import Floats
 from discreet.mechanisms.hellinger import HellingerSmoothDelta
 from discreet.model.dirichlet import Beta
+from discreet.numerics.divergences import to_hellinger, two_count_gap
 
 __all__ = ["Algebra", "Sides", "Tail", "dilation", "dilation_tail", "induction_algebra", "laplace_dilation", "sliding"]
 
@@ -27,9 +28,11 @@ class Sides(NamedTuple):
 
 def _scores(mechanism: HellingerSmoothDelta, x: int) -> tuple[Floats, float, Floats]:
     """Scores u = -H of all candidates, the sensitivity, and the probabilities."""
-    counts = np.array([x, mechanism.space.total - x])
+    n = mechanism.space.total
+    counts = np.array([x, n - x])
     law = mechanism.law(counts)
-    return -mechanism._distances(counts, law.counts), float(mechanism._sensitivity(counts)), law.probability
+    distance = to_hellinger(two_count_gap(mechanism.prior.concentration, n, x, law.counts[:, 0]))
+    return -distance, float(mechanism._sensitivity(counts)), law.probability
 
 
 def _mechanism(prior: Beta, n: int, epsilon: float, delta: float) -> HellingerSmoothDelta:

@@ -174,8 +174,7 @@ def privacy_profile(mechanism: Subject, epsilons: ArrayLike) -> Floats:
         return np.minimum(1.0, _atom_deltas(atoms, levels) * (1.0 + ATOM_ERROR) + atoms.slack)
     highest = np.zeros_like(levels)
     for pair in neighbouring_laws(mechanism, passes=PROFILE_PASSES):
-        loss = pair.log_first - pair.log_second
-        for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
+        for log_law, signed in pair.directions:
             np.maximum(highest, _hockey_stick_bounds(log_law, signed, levels, pair.error), out=highest)
     return np.minimum(1.0, highest)
 

@@ -15,18 +15,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
-from attrs import frozen
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.coarse import AnyTotal, most_nodes, points_of
 from discreet.errors import TooLargeError
-from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.reports import Clamped, Report
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Prior
 from discreet.numerics.divergences import gap
@@ -54,53 +50,27 @@ _ITSELF, _EACH = 150_000.0, 25.0
 """The cost of a search beside its distances, and for each node that a category may have, in distances."""
 
 
+def check_search(prior: Prior) -> None:
+    """Refuse reports that would need more nodes than fit in memory, however large the noisy counts are."""
+    needed = sum(most_nodes(a) for a in prior.concentration)
+    if needed > limits.REPORT_NODES:
+        raise TooLargeError(
+            f"the best report for k = {prior.k} categories and this prior may need {needed:.3g} nodes where n is private, "
+            f"more than {limits.REPORT_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
+        )
+
+
+def search_cost(prior: Prior) -> float:
+    """About how many distances the search for one report computes, or could in the time that it takes."""
+    tried = 4.0 * len(_moves(prior.k)) if prior.k <= _STEPPED else float(len(_SCALES))
+    return _ITSELF + _EACH * sum(most_nodes(a) for a in prior.concentration) + prior.k * tried * points_of(prior.k)
+
+
 # --- the report ---------------------------------------------------------------------------------------------------------
 
 
-@frozen
-class BestOfAnyTotal(Report):
-    """The counts of any total with the least expected Hellinger error, given the outcome, if every n was as likely as any other."""
-
-    is_search: ClassVar[bool] = True
-    wrapper: ClassVar[str | None] = "Remapped"
-
-    mechanism: Mechanism
-    """The mechanism whose outcomes are reported."""
-
-    def __call__(self, raw: Counts) -> Counts:
-        """The best counts for each outcome. Where likelihoods are straight, a noisy count below 0 says the same as 0 does."""
-        self.check_size()
-        rows, owner = np.unique(raw if self._noise.curvature else np.maximum(raw, 0), axis=0, return_inverse=True)
-        return np.array([_best(self.mechanism.prior, self._noise, row) for row in rows], dtype=np.int64)[owner.ravel()]
-
-    def row(self, raw: tuple[int, ...]) -> Counts:
-        """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
-        return np.array(raw, dtype=np.int64) if self._noise.curvature else Clamped().row(raw)
-
-    def check_size(self) -> None:
-        """Refuse reports that would need more nodes than fit in memory, however large the noisy counts are."""
-        needed = sum(most_nodes(a) for a in self.mechanism.prior.concentration)
-        if needed > limits.REPORT_NODES:
-            raise TooLargeError(
-                f"the best report for k = {self.mechanism.k} categories and this prior may need {needed:.3g} nodes where n is private, "
-                f"more than {limits.REPORT_NODES}; use the mechanism without Remapped, or a prior with smaller parameters"
-            )
-
-    @property
-    def search_cost(self) -> float:
-        """About how many distances the search for one report computes, or could in the time that it takes."""
-        k, points = self.mechanism.k, points_of(self.mechanism.k)
-        tried = 4.0 * len(_moves(k)) if k <= _STEPPED else float(len(_SCALES))
-        return _ITSELF + _EACH * sum(most_nodes(a) for a in self.mechanism.prior.concentration) + k * tried * points
-
-    @property
-    def _noise(self) -> CellNoise:
-        noise = self.mechanism.noise
-        assert noise is not None  # Remapped has asked  # noqa: S101
-        return noise
-
-
-def _best(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
+def best_of_any_total(prior: Prior, noise: CellNoise, z: Counts) -> Counts:
+    """The counts of any total with the least expected Hellinger error, given an outcome, if every n was as likely as any other."""
     posterior = AnyTotal(prior.concentration, noise.observed(z, prior.k), noise.slope)
     listed = posterior.listed()
     error = _Error(prior, *(posterior.drawn() if listed is None else listed))

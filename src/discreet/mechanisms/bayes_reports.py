@@ -24,9 +24,9 @@ from discreet.counts.coarse import CoarseLaws, CoarseParts
 from discreet.counts.factors import Count
 from discreet.counts.ladder import Parts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms.any_total_reports import BestOfAnyTotal
+from discreet.mechanisms import any_total_reports
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.reports import Report, clamp_outcomes, project
+from discreet.mechanisms.reports import Clamped, Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
 from discreet.model.dirichlet import Prior
 from discreet.numerics.divergences import count_gap, to_hellinger, two_count_gap
@@ -85,7 +85,7 @@ def check_search(prior: Prior, n: int) -> None:
 
 @frozen
 class BayesOptimal(Report):
-    """The candidate with the least expected Hellinger error, given the outcome, for data from the prior predictive."""
+    """The counts with the least expected Hellinger error, given the outcome; data are from the prior predictive."""
 
     is_search: ClassVar[bool] = True
     wrapper: ClassVar[str | None] = "Remapped"
@@ -99,23 +99,32 @@ class BayesOptimal(Report):
 
     def row(self, raw: tuple[int, ...] | Counts) -> Counts:
         """A noisy count below 0 or above n says the same about every dataset, however far out it is, if its likelihood is straight."""
-        straight = self.mechanism.noise is None or not self.mechanism.noise.curvature
-        return clamp_outcomes(raw, self.mechanism.space.total) if straight else np.array(raw, dtype=np.int64)
+        if self.mechanism.noise is not None and self.mechanism.noise.curvature:
+            return np.array(raw, dtype=np.int64)
+        return Clamped().row(raw) if self.mechanism.n is None else clamp_outcomes(raw, self.mechanism.space.total)
 
     def check_size(self) -> None:
-        if not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
+        if self.mechanism.n is None:
+            any_total_reports.check_search(self.mechanism.prior)
+        elif not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             check_search(self.mechanism.prior, self.mechanism.space.total)
 
     @property
     def search_cost(self) -> float:
         """About how many distances the search for one report computes: all of them, where candidates are few."""
+        if self.mechanism.n is None:
+            return any_total_reports.search_cost(self.mechanism.prior)
         if self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             return float(self.mechanism.space.size**2)
         return search_cost(self.mechanism.prior, self.mechanism.space.total, float(self.mechanism.epsilon))
 
     def _best(self, rows: Counts) -> Counts:
         mechanism, noise = self.mechanism, self.mechanism.noise
-        prior, n, k = mechanism.prior, mechanism.space.total, mechanism.k
+        prior, k = mechanism.prior, mechanism.k
+        if mechanism.n is None and noise is not None:
+            self.check_size()
+            return np.array([any_total_reports.best_of_any_total(prior, noise, row) for row in rows], dtype=np.int64)
+        n = mechanism.space.total
         if noise is None or mechanism.space.is_few(limits.REPORT_CANDIDATES):
             together = max(1, limits.REPORT_LIKELIHOODS // mechanism.space.size)
             parts = [rows[start : start + together] for start in range(0, len(rows), together)]
@@ -150,7 +159,7 @@ def Remapped(mechanism: MechanismT) -> MechanismT:  # noqa: N802  named like the
         size = mechanism.space.size if mechanism.k <= limits.REPORT_CANDIDATES else mechanism.k  # of which there are at least k
         check_outcomes(size, f"Remapped({type(mechanism).__name__})", limits.REPORT_CANDIDATES)
     plain = evolve(mechanism, report=mechanism._own_report())
-    return evolve(mechanism, report=BayesOptimal(plain) if mechanism.n is not None else BestOfAnyTotal(plain))
+    return evolve(mechanism, report=BayesOptimal(plain))
 
 
 # --- few candidates ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from flint import arb
-from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -29,7 +28,7 @@ from discreet.model.datasets import candidate_count, check_outcomes, simplex_poi
 from discreet.model.dirichlet import Prior
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
-from discreet.numerics.divergences import RELATIVE_ERROR, count_gap, to_hellinger, two_count_gap
+from discreet.numerics.divergences import RELATIVE_ERROR, to_hellinger, two_count_gap
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.progress import Progress
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
@@ -141,13 +140,6 @@ class Exponential(Mechanism[tuple[int, ...]]):
         factor = options.pop("factor")
         return (name, options) if factor == 1 else ("Calibrated", {"mechanism": name, "options": options, "factor": factor})
 
-    def _distances(self, counts: Counts, candidates: Counts) -> Floats:
-        """Hellinger distance of each candidate, of which there are many, added up from one table of gaps for each category."""
-        divergence, every = np.zeros(len(candidates)), np.arange(self.space.total + 1)
-        for a, x, column in zip(self.prior.concentration, counts, candidates.T, strict=True):
-            divergence += count_gap(a, x, every)[column]
-        return to_hellinger(divergence)
-
     def _line_law(self, x: int, r: Floats) -> Floats:
         """Return the exponent of the law."""
         distance = to_hellinger(two_count_gap(self.prior.concentration, self.space.total, x, r))
@@ -199,10 +191,8 @@ class Exponential(Mechanism[tuple[int, ...]]):
 
     def _raw_law(self, counts: Counts) -> Law:
         """Return all candidates with their probabilities."""
-        candidates = simplex_points(self.space.total, self.k)
-        log_weight = -float(self._rate(counts)) * self._distances(counts, candidates)
-        log_law = log_weight - logsumexp(log_weight)
-        return Law(candidates, log_law, log_error=_log_error(log_law))
+        [law] = self._listed_laws(counts[None])
+        return Law(self._outcomes(), law.log_probability, log_error=law.log_error)
 
     def _check_size(self) -> None:
         """The sampler's tables must fit in memory, whatever the data."""

@@ -56,8 +56,13 @@ class _NeighbourPair:
     @cached_property
     def loss(self) -> float:
         """The largest difference of log probabilities, either way."""
-        difference = self.log_first - self.log_second
-        return float(max(difference.max(), -difference.min()))
+        return max(float(loss.max()) for _, loss in self.directions)
+
+    @property
+    def directions(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Each of the two laws with its losses against the other."""
+        loss = self.log_first - self.log_second
+        return (self.log_first, loss), (self.log_second, -loss)
 
 
 def _pair(first: ListedLaw, second: ListedLaw) -> _NeighbourPair:
@@ -141,8 +146,7 @@ def enumerated_delta(mechanism: Mechanism, epsilon: float) -> Bounded:
     """
 
     def both_ways(pair: _NeighbourPair) -> Iterator[Bounded]:
-        loss = pair.log_first - pair.log_second
-        for log_law, signed in ((pair.log_first, loss), (pair.log_second, -loss)):
+        for log_law, signed in pair.directions:
             enters = signed > epsilon - 2.0 * pair.error
             mass = np.exp(log_law[enters])
             value = float((mass * np.maximum(0.0, -np.expm1(epsilon - signed[enters]))).sum())

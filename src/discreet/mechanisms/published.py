@@ -247,11 +247,21 @@ _NOISES: Mapping[str, tuple[Any, str]] = {text: (cls, name) for cls in Published
 """The noises by their names in the shell and in records, each with the field that is given."""
 
 
+def _refuse_consistent(name: str) -> None:
+    """Refuse what was made of noisy counts by looking at all of them together, with the reason."""
+    if name.strip().casefold() in {"topdown", "consistent", "post-processed"}:
+        raise RefusedError(
+            f"counts that were made consistent afterwards ({shown(name)}) have no likelihood that can be computed: read the noisy "
+            "measurements that they were made from"
+        )
+
+
 def noise_of(given: Any) -> PublishedNoise:
     """Noise as a value, or as text such as "gaussian:4": a name and its scale."""
     if isinstance(given, PublishedNoise):
         return given
     name, _, scale = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
+    _refuse_consistent(name)
     if name not in _NOISES or not scale:
         raise InvalidInputError(
             "noise must be dc.noise.Geometric(epsilon=), .DiscreteGaussian(sigma= or rho=), .Laplace(scale=), .Gaussian(sigma=), "
@@ -394,6 +404,7 @@ def steps_of(given: Any) -> tuple[PublishedStep, ...]:
 
 
 def _step(text: str) -> PublishedStep:
+    _refuse_consistent(text)
     found = _STEP_TEXT.fullmatch(text)
     if found is None or (found[3] and found[1] != "rounded"):
         raise InvalidInputError(

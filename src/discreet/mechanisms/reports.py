@@ -55,8 +55,12 @@ class Report(ABC):
 
 def clamp_outcomes(raw: Any, n: int) -> Counts:
     """Noisy counts clamped to [-1, n + 1]: further out, the likelihoods of all datasets of n records shrink alike."""
-    values = raw if isinstance(raw, np.ndarray) else np.array(raw, dtype=object)  # Python integers of any size
-    return np.clip(values, -1, n + 1).astype(np.int64)
+    return np.clip(_any_size(raw), -1, n + 1).astype(np.int64)
+
+
+def _any_size(raw: Any) -> Any:
+    """Return outcomes as an array, of Python integers of any size if they are no array."""
+    return raw if isinstance(raw, np.ndarray) else np.array(raw, dtype=object)
 
 
 def cut_to_total(noisy: Counts, n: int) -> Counts:
@@ -123,13 +127,13 @@ class Clamped(Report):
         """The clamped counts."""
         return np.clip(raw, 0, self.most)
 
-    def row(self, raw: tuple[int, ...]) -> Counts:
-        """Return one outcome as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
-        return np.array([min(max(z, 0), limits.RAW_OUTCOME) for z in raw], dtype=np.int64)
+    def row(self, raw: Any) -> Counts:
+        """Return outcomes as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
+        return np.clip(_any_size(raw), 0, limits.RAW_OUTCOME).astype(np.int64)
 
     def one(self, raw: Any) -> Any:
         """The counts of one outcome, of a variable, however large they are, or of a table."""
-        return self(raw) if isinstance(raw, np.ndarray) else tuple(np.clip(np.array(raw, dtype=object), 0, self.most).tolist())
+        return self(raw) if isinstance(raw, np.ndarray) else tuple(np.clip(_any_size(raw), 0, self.most).tolist())
 
 
 @frozen
