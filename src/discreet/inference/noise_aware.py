@@ -36,7 +36,7 @@ from discreet.model.size_priors import size_prior_of
 from discreet.progress import Progress
 from discreet.record.release import Release
 from discreet.text import html_table
-from discreet.validation import category_index, items_of, shown, spelling
+from discreet.validation import category_index, check_share, items_of, shown, spelling
 
 if TYPE_CHECKING:
     from discreet.inference.records import RecordShares
@@ -239,12 +239,11 @@ class NoiseAware(Posterior):
 
     def interval(self, mass: float = 0.95) -> Floats:
         """Equal-tailed intervals that each hold this much probability: one row (low, high) for each category."""
-        if not 0.0 < mass < 1.0:
-            raise InvalidInputError(f"mass must lie strictly between 0 and 1, got {mass}")
+        tail = 0.5 * (1.0 - check_share(mass, "mass"))
         ends = np.empty((self.prior.k, 2))
         together, alone = self._lines
         for rows, lines in together:
-            ends[rows, 0], ends[rows, 1], _ = lines.interval(0.5 * (1.0 - mass), _TAIL_PRECISION)
+            ends[rows, 0], ends[rows, 1], _ = lines.interval(tail, _TAIL_PRECISION)
         for i in alone:
             ends[i] = self._marginal(i).interval(mass)
         return ends

@@ -72,15 +72,6 @@ class Strata:
         return np.array([float(np.asarray(sizes)[strata.positions(stratum)].sum()) for stratum in strata.kept])
 
 
-@dataclass(frozen=True)
-class HaenszelDraws:
-    """Joint draws of Mantel-Haenszel's contrasts."""
-
-    difference: Floats
-    ratio: Floats
-    odds: Floats
-
-
 def haenszel_weights(first: Any, second: Any) -> Floats:
     """n₁n₂/(n₁ + n₂) of each stratum; 0 where it has no records."""
     n, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -89,8 +80,11 @@ def haenszel_weights(first: Any, second: Any) -> Floats:
 
 def haenszel_draws(
     table: LatentTable, sides: tuple[Positions, Positions], chosen: list[int], draws: int, rng: np.random.Generator
-) -> HaenszelDraws:
-    """Draw the contrasts of some categories between two groups in all strata. Draws without a stratum of both groups are left out."""
+) -> tuple[Floats, Floats, Floats]:
+    """Draw difference, ratio and odds ratio of some categories between two groups in all strata, jointly.
+
+    Draws without a stratum of both groups are left out.
+    """
     shape = (2, draws, len(sides[0]))
     theta, sizes = np.empty(shape), np.empty(shape)
     places = {position: (side, d) for side, positions in enumerate(sides) for d, position in enumerate(positions.tolist())}
@@ -109,4 +103,4 @@ def haenszel_draws(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = total(one * (1.0 - other)) / total(other * (1.0 - one))
-        return HaenszelDraws(total(one - other) / w.sum(axis=1), total(one) / total(other), odds)
+        return total(one - other) / w.sum(axis=1), total(one) / total(other), odds

@@ -75,7 +75,8 @@ def summarised(found: Iterable[tuple[Hashable, Contrast]], mass: float) -> list[
     """The figures of contrasts of groups with a reference group, as `TablePosterior.contrasts` gives them."""
 
     def figures(quantity: Quantity) -> Summary:
-        return quantity.median(), *quantity.interval(mass)
+        median, low, high = quantity.ppf([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)]).tolist()
+        return median, low, high
 
     return [ContrastSummary(group, figures(c.difference), figures(c.odds_ratio), c.probability) for group, c in found]
 

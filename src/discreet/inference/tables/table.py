@@ -361,8 +361,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         sides = strata.sides(names := strata.names(first, second))
         check_draws(size, 2 * len(sides[0]))
         seed = seed_of(self._seed, "mantel-haenszel", *(side.tolist() for side in sides)) if rng is None else rng
-        found = haenszel_draws(self._latent, sides, chosen, size, generator(seed, None))
-        made = contrast_of_draws(names, found.difference, found.ratio, found.odds, None)
+        made = contrast_of_draws(names, *haenszel_draws(self._latent, sides, chosen, size, generator(seed, None)), None)
         again = partial(methodcaller("mantel_haenszel", first, second, category, over=strata.over, draws=draws, rng=rng), self)
         return made if isinstance(rng, np.random.Generator) else replace(made, again=again)
 
