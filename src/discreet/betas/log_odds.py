@@ -379,7 +379,7 @@ def _legendre(x: Floats, count: int) -> Floats:
 
 
 Boundary = Callable[[Floats], Floats]
-"""For log-odds of one kind, those of the other: a curve in the plane, or its inverse."""
+"""A function from log-odds of one kind to those of the other: a curve in the plane, or its inverse."""
 Curve = tuple[Boundary, Boundary, Sequence[float]]
 """A curve in the plane, its inverse, and its kinks."""
 _CURVES_TOGETHER = 32

@@ -32,7 +32,7 @@ ELLIPSES = np.array([1.25, 1.5, 1.8, 2.2, 2.6, 3.0, 3.5, 4.2])
 
 @dataclass(frozen=True, eq=False)
 class NodesNeeded:
-    """For each mixture the number of nodes with which its probabilities change little, or 0 if all rests are needed."""
+    """The number of nodes with which the probabilities of each mixture change little, or 0 if all rests are needed."""
 
     many: Counts
     log_size: Floats

@@ -18,12 +18,13 @@ from discreet.numerics.incomplete_beta import LOGITS
 from discreet.numerics.roots import bracketed
 
 Look = Callable[[Counts, Floats], tuple[Floats, Floats]]
-"""For the quantiles of these indices and a logit for each: what lies beyond it, which is below a lower quantile and above an upper one,
+"""A function of the indices of quantiles and a logit for each: what lies beyond it, which is below a lower quantile and above an upper one,
 and the density of the logit there."""
 Chosen = NDArray[np.int64] | slice
 Evaluate = Callable[[Chosen, Floats], tuple[Floats, Floats]]
-"""For chosen distributions and two logits for each, the lower ones in the first row: what lies below the lower and above the upper one,
-and the densities of the logit there. Both are asked for together, because both need the same coefficients."""
+"""A function of chosen distributions and two logits for each, the lower ones in the first row: what lies below the lower and above the
+upper one, and the densities of the logit there. Both are asked for together, because both need the same coefficients.
+"""
 
 _LOGIT_PRECISION = 2.0**-51
 """The finest precision of the logit of a quantile, relative to it where it is above 1."""

@@ -133,7 +133,7 @@ _MORE_DIGITS = 25
 
 
 def _read(row: Mapping[str, Any], name: str, read: Callable[[str], _Value], what: str) -> _Value:
-    """What a text of a row stands for; DamagedRowError if it is no text, or none that a ledger writes."""
+    """Return the value that a text of a row stands for; DamagedRowError if it is no text, or none that a ledger writes."""
     text = row[name]
     with suppress(ValueError, RecursionError):  # an argument that is refused is a ValueError, and here no fault of the caller's
         if isinstance(text, str):
@@ -142,7 +142,7 @@ def _read(row: Mapping[str, Any], name: str, read: Callable[[str], _Value], what
 
 
 def _read_or_none(row: Mapping[str, Any], name: str, read: Callable[[str], _Value], what: str) -> _Value | None:
-    """What a text of a row stands for; None if the row has none, as in an older ledger."""
+    """Return the value that a text of a row stands for; None if the row has none, as in an older ledger."""
     return None if row.get(name) is None else _read(row, name, read, what)
 
 

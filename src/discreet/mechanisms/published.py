@@ -45,7 +45,7 @@ class PublishedNoise(ABC):
     called: ClassVar[str]
     """The name in `dc.noise`."""
     texts: ClassVar[Mapping[str, str]]
-    """For each field that may be given the name of the noise in the shell and in records."""
+    """The name of the noise in the shell and in records, for each field that may be given."""
 
     def __attrs_post_init__(self) -> None:
         given = [name for name in self.texts if getattr(self, name) is not None]

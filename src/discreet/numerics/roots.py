@@ -12,7 +12,9 @@ import numpy as np
 from discreet.arrays import Counts, Floats, Mask
 
 NewtonStep = Callable[[Counts, Floats], tuple[Floats, Floats, Mask]]
-"""For the functions of these indices, at one point each: the value, where to look next, and whether that is good enough for the root."""
+"""A function of the indices of functions and one point for each: the value, where to look next, and whether that is good enough for the
+root.
+"""
 
 EPSILON = float(np.finfo(np.float64).eps)
 _MOST_LOOKS = 200

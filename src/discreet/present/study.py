@@ -68,7 +68,7 @@ def _promised(release: "Release") -> float | None:
 
 
 def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[str, Any]:
-    """The same as plain values."""
+    """Return the answer as plain values."""
     tables = {
         name: {"categories": list(found.prior.categories), "n": found.mechanism.space.n, "epsilon": _promised(found)}
         for name, found in records.items()
@@ -96,7 +96,7 @@ def print_plan(plan: Any) -> None:
 
 
 def plan_fields(plan: Any) -> dict[str, Any]:
-    """The same as plain values."""
+    """Return the answer as plain values."""
 
     def row(one: Any) -> dict[str, Any]:
         names = ("name", "records", "groups", "width", "price")

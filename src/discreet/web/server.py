@@ -78,7 +78,7 @@ def _address(keys: Keys) -> str:
 
 
 def _prints_addresses(keys: Keys) -> str:
-    """At a terminal, print a new address whenever Enter is pressed: a tab that was closed took its own along. Return what is said about
+    """Print, at a terminal, a new address whenever Enter is pressed: a tab that was closed took its own along. Return what is said about
     it.
     """
     if sys.stdin is None or not sys.stdin.isatty():

@@ -45,7 +45,7 @@ Chosen = slice | tuple[Counts, Counts]
 
 @dataclass(frozen=True, eq=False)
 class TotalBounds:
-    """For each group and each of several rates δ, ln E e^{δ(S - centre)} and ln E e^{-δ(S - centre)}, S the tilted total."""
+    """The bounds, for each group and each of several rates δ: ln E e^{δ(S - centre)} and ln E e^{-δ(S - centre)}, S the tilted total."""
 
     rates: Floats
     above: Floats
