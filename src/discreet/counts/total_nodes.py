@@ -129,9 +129,9 @@ def without_ends(blocks: list[Block]) -> tuple[list[Block], float]:
     return found, left
 
 
-def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, ends: tuple[int, int]) -> Block:
-    """The law of one count between two ends given each of these totals, a row each."""
-    blocks = list(_blocks(counts, category, n, np.ones(len(n)), ends))
+def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Block:
+    """The law of one count between two ends given each of these totals, a row each, times its share."""
+    blocks = list(_blocks(counts, category, n, share, ends))
     return Block(ends[0], np.concatenate([block.totals for block in blocks]), np.concatenate([block.weights for block in blocks]))
 
 

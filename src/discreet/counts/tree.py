@@ -25,7 +25,7 @@ from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_w
 from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
-from discreet.counts.total_nodes import total_blocks
+from discreet.counts.total_nodes import joint_weights, total_blocks
 from discreet.errors import TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.tails import kept
@@ -141,21 +141,11 @@ class TreeCounts(LawOfAnyTotal):
 
     def joint(self, category: int, tail: float) -> tuple[int, int, Floats]:
         """The joint law of one count and the total, without about `tail` at the ends of either: the least of both, and probabilities."""
-        marginal, scale = self.marginal(category), float(logsumexp(self.log_sizes))
+        marginal = self.marginal(category)
         (first, last, _), (least, most, _) = kept(marginal.value, tail), kept(self.sizes.value, tail)
-        x = marginal.low + np.arange(first, last + 1)
-        low, high = self.sizes.low + least, self.sizes.low + most
-        found = np.zeros((len(x), high - low + 1))
-        for segment in self.segments:
-            n = np.arange(max(low, segment.low), min(high, segment.high) + 1)
-            if not n.size:
-                continue
-            rest = segment.others[category][0]
-            at = n - x[:, None] - rest.low
-            inside = (at >= 0) & (at < len(rest.value))
-            own = values_at(segment.windows[category], int(x[0]), len(x))[:, None] * np.exp(segment.log_factor[n - segment.low] - scale)
-            found[:, n - low] = own * np.where(inside, rest.value[np.where(inside, at, 0)], 0.0)
-        return int(x[0]), low, found
+        n, share = self.sizes.low + np.arange(least, most + 1), self.sizes.value[least : most + 1]
+        law = joint_weights(self, category, n, share, (marginal.low + first, marginal.low + last))
+        return law.first, int(n[0]), law.weights.T
 
 
 def counts_of_split(split: Split, root: SizePrior, whole: Count | None = None, *, log_constant: float = 0.0) -> TreeCounts:

@@ -8,23 +8,20 @@ it is Peizer and Pratt's normal approximation, which is right to 2e-4 there and 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaln, ndtr, ndtri
+from scipy.special import betainc, betaln, expit, logit, ndtr, ndtri
 
-from discreet.arrays import Counts, Floats, Mask
+from discreet.arrays import Counts, Floats
+from discreet.betas.search import logit_quantiles
 from discreet.numerics.incomplete_beta import BELOW_ONE
-from discreet.numerics.roots import bracketed
 
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""
-_PRECISION, _EXACT_PRECISION = 1e-5, 1e-7
-"""Precision of a quantile, relative to the deviation, where a bracket is halved."""
-_LAST, _EXACT_LAST = (3e-3, 3e-3), (1e-4, 1e-5)
-"""A step of Newton's method is the last if it is shorter than this part of the deviation, and the tail nearer than this part to what is
-sought: what the step leaves is about the square."""
+_PRECISION, _EXACT_PRECISION = 1e-4, 1e-9
+"""How far off the probability beyond an end may be, relative to what it is to be."""
 _SLIGHT, _EXACTLY_SLIGHT = 1e-8, 1e-12
 """Components with less than this part of a mixture's weight are left out."""
-_LEAST, _MOST = 1e-300, BELOW_ONE
-"""Points at which tails are looked at: all that are not 0 or 1."""
+_LEAST = 1e-300
+"""The first point at which tails are looked at."""
 _BEYOND = 15.0
 """Deviations above the mean beyond which a Beta with a first parameter from 1 on has all its probability below."""
 
@@ -89,34 +86,20 @@ def interval_widths(weight: Floats, a: Floats, b: Floats, mass: float, spread: F
 
 
 def _quantile(parts: _Components, tail: float, mean: Floats, deviation: Floats, *, upper: bool) -> Floats:
-    """Find where a tail of the mixtures begins, by Newton's method on logarithms.
-
-    The logarithm of a Beta's tail is nearly a straight line in that of the distance to the end, also where its density has a pole there.
-    """
+    """Find where a tail of the mixtures begins."""
     start = np.clip(mean + ndtri(1.0 - tail if upper else tail) * deviation, 0.5 * mean, 0.5 * (1.0 + mean))
-    short, near = _EXACT_LAST if parts.exact else _LAST
     held: Counts = np.arange(len(mean))
 
-    def newton(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
+    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats]:
         nonlocal parts, held
         if len(open_) < len(held):
             parts, held = parts.of(np.searchsorted(held, open_), len(held)), open_
-        below, slope = parts.distribution(at)
-        beyond = 1.0 - below if upper else below
-        newton = np.clip(_step(at, beyond, slope, tail, upper=upper), _LEAST, _MOST)
-        with np.errstate(invalid="ignore"):
-            done = (np.abs(newton - at) <= short * deviation[open_]) & (np.abs(beyond - tail) <= near * tail)
-        return (tail - beyond if upper else beyond - tail), newton, done
+        t = np.clip(expit(at), _LEAST, BELOW_ONE)
+        below, density = parts.distribution(t)
+        return (1.0 - below if upper else below), density * t * (1.0 - t)
 
-    return bracketed(newton, start, _LEAST, _MOST, (_EXACT_PRECISION if parts.exact else _PRECISION) * deviation)
-
-
-def _step(t: Floats, beyond: Floats, slope: Floats, tail: float, *, upper: bool) -> Floats:
-    """The next point of Newton's method; what is not a number, or on the wrong side, is seen by the bracket."""
-    away = np.log1p(-t) if upper else np.log(t)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        following = away - np.log(beyond / tail) * (beyond / slope) * np.exp(-away)
-        return np.asarray(-np.expm1(following) if upper else np.exp(following))
+    each = np.full(len(mean), tail), np.full(len(mean), upper)
+    return np.asarray(expit(logit_quantiles(look, logit(start), *each, _EXACT_PRECISION if parts.exact else _PRECISION)[0]))
 
 
 def _small(a: Floats, b: Floats, t: Floats, *, exact: bool) -> tuple[Floats, Floats]:

@@ -167,7 +167,7 @@ def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGro
     low, high = counts.windows[side.place]
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
-    law = joint_weights(counts, side.place, sizes, (low, high))
+    law = joint_weights(counts, side.place, sizes, np.ones(len(sizes)), (low, high))
     inside = chance[first : last + 1]
     start, end, more = kept(inside @ law.weights, _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
