@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -29,6 +29,7 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.log_sums import log_sum
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tails import between
 from discreet.numerics.tilts import balancing_tilt
@@ -369,7 +370,7 @@ def reach_of(parts: Parts, whole: Count, root: SizePrior, tail: float = TAIL) ->
     windows, left = _windows(nodes, ladder, rungs, best, low + last, tail)
     if fixed:
         windows = _completed(windows, low)
-    log_outside = float(logsumexp(np.concatenate([*outside, [left]])))
+    log_outside = log_sum(np.concatenate([*outside, [left]]))
     found = TotalsInReach(parts, ladder, (low + first, low + last), logs[first : last + 1], windows, log_outside)
     return _centred(found, whole, root) if fixed else found
 

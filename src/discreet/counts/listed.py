@@ -6,7 +6,6 @@ from functools import cached_property
 from math import nan
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
@@ -14,6 +13,7 @@ from discreet.counts.moments import ScoreMoments, listed_covariance, listed_scor
 from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.runs import Run, inverse
 from discreet.counts.size_posterior import SizePosterior
+from discreet.numerics.log_sums import log_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ListedCounts:
         cls, points: Counts, log_weight: Floats, omitted: float = 0.0, *, log_constant: float = 0.0, least: Counts | None = None
     ) -> "ListedCounts":
         """The law with these logarithms of weights, all of which lack a constant."""
-        whole = float(logsumexp(log_weight))
+        whole = log_sum(log_weight)
         return cls(points, np.exp(log_weight - whole), omitted, whole + log_constant, least)
 
     @classmethod

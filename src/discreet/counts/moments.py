@@ -15,13 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.runs import Run, added, completed, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment
 from discreet.errors import TooLargeError
+from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolve
 
@@ -45,7 +45,7 @@ def segment_covariance(counts: LawOfAnyTotal, a: Floats) -> Floats:
             f"covariances of {k:,} categories with counts of {widest:,} possible values take {k * k * longest * widest:,} products, done "
             f"up to {limits.COVARIANCE_PRODUCTS:,}. given() chooses categories, and sample() has draws"
         )
-    parts = [_Moments(segment, a, float(logsumexp(counts.log_sizes))) for segment in counts.segments]
+    parts = [_Moments(segment, a, log_sum(counts.log_sizes)) for segment in counts.segments]
     lows = np.array([low for low, _ in counts.windows], dtype=np.float64)
     mean_total = sum(part.total(part.n) for part in parts)
     mean = np.sum([part.first(np.ones_like(part.n)) for part in parts], axis=0)

@@ -31,6 +31,7 @@ from discreet.counts.total_nodes import OUTER_TOTALS, check_blocks, nodes_of, on
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolved
 
@@ -298,10 +299,10 @@ def _rooted(
     log_factor = np.full(len(x), -np.inf)
     log_factor[inside] = root(x[inside]) - log_rising(float(a.sum()), x[inside], 0.0) - held.tilt * x[inside]
     logs = log_factor[inside] + np.log(node.run.value[inside])
-    top = float(logs.max(initial=-np.inf))
-    if not np.isfinite(top):
+    whole = log_sum(logs) if len(logs) else -np.inf
+    if not np.isfinite(whole):
         return None
-    log_evidence = node.scale + top + float(np.log(np.exp(logs - top).sum())) + log_constant
+    log_evidence = node.scale + whole + log_constant
     return LevelCounts(node, log_factor, held, 0.0, log_evidence)
 
 

@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.sums import completed_parts
 from discreet.counts.runs import Run, Sum, added, completed, sum_of, values_at
+from discreet.numerics.log_sums import log_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,7 @@ class LawOfAnyTotal:
     @cached_property
     def sizes(self) -> Run:
         """The posterior law of the total."""
-        return Run(self.totals[0], np.exp(self.log_sizes - logsumexp(self.log_sizes)))
+        return Run(self.totals[0], np.exp(self.log_sizes - log_sum(self.log_sizes)))
 
     @cached_property
     def shares(self) -> list[float]:
@@ -184,8 +185,8 @@ class LawOfAnyTotal:
     @cached_property
     def omitted(self) -> float:
         """Upper bound on the probability that is left out."""
-        left = float(logsumexp([self.log_outside, *(segment.log_dropped() for segment in self.segments)]))
-        return float(min(1.0, self.beyond + np.exp(min(left - float(logsumexp(self.log_sizes)), 0.0))))
+        left = log_sum(np.array([self.log_outside, *(segment.log_dropped() for segment in self.segments)]))
+        return float(min(1.0, self.beyond + np.exp(min(left - log_sum(self.log_sizes), 0.0))))
 
     @cached_property
     def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
@@ -28,6 +27,7 @@ from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_nodes import joint_weights, total_blocks
 from discreet.errors import TooLargeError
 from discreet.model.size_priors import SizePrior
+from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 
 _SUMMED = 1 << 25
@@ -62,7 +62,7 @@ class TreeCounts(LawOfAnyTotal):
     @property
     def log_evidence(self) -> float:
         """The logarithm of the sum of all weights, those of the root as they are given."""
-        return float(logsumexp(self.log_sizes)) + self.log_constant + (0.0 if self.origin is None else self.origin.log_constant())
+        return log_sum(self.log_sizes) + self.log_constant + (0.0 if self.origin is None else self.origin.log_constant())
 
     @property
     def work(self) -> int:
@@ -72,7 +72,7 @@ class TreeCounts(LawOfAnyTotal):
 
     def pairs(self, first: int, second: int) -> list[PairWeights]:
         """The joint law of two counts and of the total, for each segment of totals."""
-        sizes, scale = middle_part(self.sizes, self.sizes), float(logsumexp(self.log_sizes))
+        sizes, scale = middle_part(self.sizes, self.sizes), log_sum(self.log_sizes)
         found = []
         for segment in self.segments:
             factors = [middle_part(segment.windows[i], self.marginal(i)) for i in (first, second)]
@@ -246,7 +246,7 @@ def _segment(reach: TotalsInReach, totals: range, rate: float, logs: list[Run], 
     windows, height = [], 0.0
     for run, reference in zip(logs, reach.parts.references, strict=True):
         tilted = run.value + rate * (run.x - reference)
-        constant = float(logsumexp(tilted))
+        constant = log_sum(tilted)
         height += constant
         windows.append(Run(run.low, np.exp(tilted - constant)))
     n = np.arange(totals.start, totals.stop, dtype=np.float64)
