@@ -38,6 +38,7 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
         self.rows: list[list[str]] = []
+        self.is_picture = False
         self.headings: list[tuple[str, str]] = []
         self.feed(text)
         self.close()
@@ -52,7 +53,8 @@ class Page(HTMLParser):
         if tag in ("h1", "h2", "h3"):
             self.headings.append((tag, ""))
         if tag in ("td", "th"):
-            self.rows[-1].append("")
+            self.is_picture = dict(attrs).get("class") == "picture"
+            self.rows[-1] += [] if self.is_picture else [""]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -61,7 +63,7 @@ class Page(HTMLParser):
         self.texts.append(data)
         if {"h1", "h2", "h3"} & set(self.open):
             self.headings[-1] = (self.headings[-1][0], self.headings[-1][1] + data)
-        if {"td", "th"} & set(self.open):
+        if {"td", "th"} & set(self.open) and not self.is_picture:
             self.rows[-1][-1] += data.replace("\u00a0", " ")
 
 
@@ -165,9 +167,7 @@ def test_where_no_posterior_allows_for_the_noise_the_reported_one_stands_with_it
     assert "--prior needs a posterior that allows for the noise, and here is none: there is no noise-aware posterior" in refused.stderr
     assert not (tmp_path / "mine.html").exists()
     assert "with probability 95 %" not in text
-    assert {attributes["class"] for tag, attributes in page.tags if tag == "div" and "row" in (attributes["class"] or "")} >= {
-        "row reported"
-    }
+    assert [attributes["class"] for tag, attributes in page.tags if tag == "table"] == ["pictured reported together"]
     for row, a, count in zip(page.rows[1:], (1, 2, 3, 4), found.counts, strict=True):
         low, high = (float(number) for number in re.findall(r"[0-9.]+", row[3]))
         law = stats.beta(a + count, 210 - a - count)

@@ -60,8 +60,8 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
                     page.set_viewport_size({"width": width, "height": 900})
                     assert not page.evaluate(SIDEWAYS), (name, width)
                     assert page.evaluate(OVERFLOWING) == [], (name, width)
-            assert page.locator("figure").first.bounding_box()["y"] < 900, "the answer begins on the first screen"
-            bars = page.locator("figure .bar")
+            assert page.locator(".pictured").first.bounding_box()["y"] < 900, "the answer begins on the first screen"
+            bars = page.locator(".pictured .bar")
             assert bars.count() == {"public": 3, "private": 3, "table": 5, "none": 4}[name]
             boxes = [bars.nth(number).bounding_box() for number in range(bars.count())]
             assert all(box is not None and box["width"] > 1 for box in boxes)

@@ -36,14 +36,18 @@ def escaped(text: str) -> Html:
 def table(caption: str, heads: Iterable[str], rows: Iterable[Html], **attributes: str) -> Html:
     """A table of rows, with the headings of its columns."""
     top = [element("caption", caption)] if caption else []
-    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
+    head = element("thead", element("tr", *(_cell("th", name, scope="col") for name in heads)))
     return element("table", *top, head, element("tbody", *rows), **attributes)
 
 
 def table_row(heading: str, *others: str, **attributes: str) -> Html:
-    """A row of a table: its heading, and its other cells, each of which is a cell already or put into one."""
-    cells = (one if isinstance(one, Html) and one.startswith("<td") else element("td", one) for one in others)
-    return element("tr", element("th", heading, scope="row"), *cells, **attributes)
+    """A row of a table: its heading, and its other cells."""
+    return element("tr", element("th", heading, scope="row"), *(_cell("td", one) for one in others), **attributes)
+
+
+def _cell(name: str, content: str, **attributes: str) -> Html:
+    """What is a cell already stays one, and anything else is put into one."""
+    return content if isinstance(content, Html) and content.startswith("<td") else element(name, content, **attributes)
 
 
 def isolated(text: str) -> Html:

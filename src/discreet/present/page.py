@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from discreet import __version__, limits
 from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
-from discreet.present.figures import NOT_PUBLISHED
 from discreet.present.how_read import whose
 from discreet.present.html import Html, element, escaped, isolated, joined, table, table_row
-from discreet.present.page_figure import can_be_crossed, crossed, figure, percentages_of, together
-from discreet.present.page_rows import Panel, Shares, SizeRow, cut
+from discreet.present.page_rows import Shares, SizeRow, cut
+from discreet.present.page_tables import can_be_crossed, crossed, pictured, together
 from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
 from discreet.record.files import block_of
 from discreet.text import listed, more
@@ -120,7 +119,7 @@ def answered(found: "Release", shares: Shares, *notes: Html, one_table: bool = F
     for panel in () if is_one else shares.panels:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), ", by ", isolated(by)))
-        parts += _panel(panel, mass, as_reported=reported)
+        parts.append(pictured(panel, mass, as_reported=reported))
     if shares.categories_left_out:
         parts.append(element("p", f"{more(shares.categories_left_out, 'category is', 'categories are')} in the record.", class_="quiet"))
     if shares.sizes:
@@ -153,26 +152,12 @@ def _reader_note() -> Html:
     return element("p", strong, "and not by that of the release. Both are named under “What the intervals mean”.", class_="warn")
 
 
-def _panel(panel: Panel, mass: str, *, as_reported: bool) -> list[Html]:
-    """The figure and the table of the categories, or of one category in all groups."""
-    if not panel.rows:
-        return [element("p", "It cannot occur in any group.")]
-    which = "every category" if panel.heading is None else f"“{panel.heading}” in each group"
-    described = f"The share of {which} with its {mass} interval, {'noise not allowed for' if as_reported else 'noise allowed for'}"
-    drawn = figure(panel, described, as_reported=as_reported)
-    return [element("div", drawn, _table(panel, f"{described}.", mass, with_groups=panel.heading is not None), class_="panel")]
-
-
 def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:
     """Return how many there are in each group, where that is private."""
-    rows = [table_row(isolated(row.label), f"{row.mean:,.0f}", _interval(f"{row.low:,}\u00a0to\u00a0{row.high:,}")) for row in sizes]
+    rows = [table_row(isolated(row.label), f"{row.mean:,.0f}", f"{row.low:,}\u00a0to\u00a0{row.high:,}") for row in sizes]
     caption = f"The number of {units} in each group is private. This is what the noisy counts say about it."
     heading = element("h3", f"Number of {units}, by ", isolated(by))
-    return [heading, table(caption, ("group", units, f"{mass} interval"), rows, **together(len(rows)))]
-
-
-def _interval(text: str) -> Html:
-    return element("td", text, class_="interval")
+    return [heading, table(caption, ("group", units, f"{mass} interval"), rows, class_=" ".join(["sizes", *together(len(rows))]))]
 
 
 def _caveat(shares: Shares) -> Html:
@@ -182,21 +167,6 @@ def _caveat(shares: Shares) -> Html:
         f"is not known. Intervals that allow for the noise are not available here: {shares.reason}."
     )
     return element("p", strong, told, class_="warn")
-
-
-def _table(panel: Panel, caption: str, mass: str, *, with_groups: bool) -> Html:
-    alone = [f"{mass}, noise alone"] if any(row.alone for row in panel.rows) else []
-    heads = ("group" if with_groups else "category", "noisy count", "share", f"{mass} interval", *alone)
-    rows = [
-        table_row(
-            isolated(row.label), NOT_PUBLISHED if row.count is None else f"{row.count:,}", share, *map(_interval, (interval, *row.alone))
-        )
-        for row, (share, interval) in zip(panel.rows, percentages_of(panel), strict=True)
-    ]
-    if panel.left_out:
-        between = f"{panel.left_out:,} between these are not shown; they are in the record"
-        rows.insert(len(rows) // 2, element("tr", element("td", between, colspan=str(len(heads)), class_="gap")))
-    return table(caption, heads, rows, **together(len(rows)))
 
 
 def page_content(found: "Release", shares: Shares, text: str, name: str, options: Sequence[str]) -> bytes:

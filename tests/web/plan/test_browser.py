@@ -174,7 +174,7 @@ def test_a_mistake_is_explained_and_what_was_typed_stays(server: Server) -> None
 def test_hostile_labels_do_nothing(server: Server) -> None:
     with opened(server) as page:
         page.fill("#plan-categories", "<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n'\"><b id=evil>")
-        page.wait_for_selector("#plan-answer figure bdi:text('onerror')")
+        page.wait_for_selector("#plan-answer .pictured bdi:text('onerror')")
         assert page.locator("#plan img, #plan script, #evil").count() == 0
 
 

@@ -33,6 +33,7 @@ class Fragment(HTMLParser):
         self.open: list[tuple[str, str | None]] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.rows: list[list[str]] = []
+        self.is_picture = False
         self.by_id: dict[str, str] = {}
         self.words = ""
         self.feed(text)
@@ -49,7 +50,8 @@ class Fragment(HTMLParser):
         if tag == "tr":
             self.rows.append([])
         if tag in ("td", "th"):
-            self.rows[-1].append("")
+            self.is_picture = dict(attrs).get("class") == "picture"
+            self.rows[-1] += [] if self.is_picture else [""]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop()[0] == tag
@@ -59,7 +61,7 @@ class Fragment(HTMLParser):
         for _, key in self.open:
             if key is not None:
                 self.by_id[key] += data
-        if {"td", "th"} & {tag for tag, _ in self.open}:
+        if {"td", "th"} & {tag for tag, _ in self.open} and not self.is_picture:
             self.rows[-1][-1] += data.replace("\u00a0", " ")
 
     def shares(self) -> list[tuple[str, float, float, float]]:

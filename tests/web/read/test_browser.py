@@ -230,9 +230,9 @@ def test_two_records_and_margins_are_compared_and_twelve_groups_fit_a_screen(ser
     with opened(server) as page:
         for name in ("first", "second"):
             chosen(page, tmp_path / f"{name}.json")
-        bottom = "document.querySelector('#read-answer .panel figure').getBoundingClientRect().bottom"
+        bottom = "document.querySelector('#read-answer .pictured').getBoundingClientRect().bottom"
         assert page.evaluate(bottom) <= 900, "twelve groups of two categories, with their axis"
-        assert page.locator("#read-answer .panel").count() == 1
+        assert page.locator("#read-answer .pictured").count() == 1
         page.locator("#read-against").select_option(label="first.json")
         page.locator(".part-other button[type=submit]").click()
         page.wait_for_selector("#read-other .finding:has-text('of first.json')")
@@ -294,7 +294,7 @@ def test_it_fits_every_width_and_is_accessible(server: Server, tmp_path: Path, s
         for name in ("regions", "hostile"):
             chosen(page, tmp_path / f"{name}.json")
             page.get_by_role("button", name="Compute", exact=True).click()
-            page.wait_for_selector("#read-margins figure")
+            page.wait_for_selector("#read-margins .pictured")
             settled(page)
             assert page.evaluate(SERIOUS) == []
             for width in WIDTHS:

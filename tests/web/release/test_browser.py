@@ -77,7 +77,7 @@ def test_a_release_by_double_click_and_reload(server: Server, survey: Survey) ->
         page.wait_for_selector(".asked >> text=Show it")
         page.click(".asked >> text=Show it")
         page.wait_for_selector("#release-done")
-        page.wait_for_selector("#release-look :is(figure, .crossed)")
+        page.wait_for_selector("#release-look :is(.pictured, .crossed)")
         assert survey.spends() == before + 1
         downloads = {}
         for label in ("The record", "The report", "A picture, PNG", "A picture, SVG"):
@@ -89,7 +89,7 @@ def test_a_release_by_double_click_and_reload(server: Server, survey: Survey) ->
         assert downloads["png"].startswith(b"\x89PNG")
         assert downloads["svg"].startswith(b"<?xml")
         page.click("#release-done >> text=Read it here")
-        page.wait_for_selector("#read-answer figure")
+        page.wait_for_selector("#read-answer .pictured")
         assert page.is_visible("#read-record")
         assert survey.spends() == before + 1
         assert SECRET not in "".join(bodies(page))
@@ -119,7 +119,7 @@ def test_a_table_from_a_file_that_was_sent(server: Server, survey: Survey) -> No
         look(page)
         assert "survey.csv" in page.inner_text("#release-sent")
         page.click(".confirm .primary")
-        page.wait_for_selector("#release-look :is(figure, .crossed)")
+        page.wait_for_selector("#release-look :is(.pictured, .crossed)")
         assert "elsewhere" in page.inner_text("#release-look")
         assert survey.spends("hidden") == before + 1
         assert SECRET not in "".join(bodies(page))
@@ -176,7 +176,7 @@ def test_it_fits_and_can_be_read(server: Server, survey: Survey) -> None:
         look(page)
         fits_and_can_be_read(page)
         page.click(".confirm .primary")
-        page.wait_for_selector("#release-look :is(figure, .crossed)")
+        page.wait_for_selector("#release-look :is(.pictured, .crossed)")
         fits_and_can_be_read(page)
         assert label in page.inner_text("#release-look")
         assert page.wrong == []

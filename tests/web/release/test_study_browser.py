@@ -65,16 +65,16 @@ def test_a_study_from_its_first_table_to_its_page(server: Server, survey: Survey
         page.click("#study-form .primary")
         page.wait_for_selector(".confirm .primary")
         page.dblclick(".confirm .primary")
-        page.wait_for_selector("#release-look figure")
+        page.wait_for_selector("#release-look .pictured")
         fits_and_can_be_read(page)
         assert survey.spends() == before + 1
         page.click("#release-done >> text=Read it here")
-        page.wait_for_selector("#read-study figure")
+        page.wait_for_selector("#read-study .pictured")
         page.click("#read-study >> text=Read this table alone >> nth=1")
         page.wait_for_selector("#read-answer table")
         until(page, SETTLED)
         page.go_back()
-        page.wait_for_selector("#read-study figure")
+        page.wait_for_selector("#read-study .pictured")
         until(page, SETTLED)
         assert page.wrong == []
 

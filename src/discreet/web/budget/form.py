@@ -79,10 +79,10 @@ def create_form(*, first: bool) -> Html:
         element("div", rows("budget", BudgetRequest, COLUMNS_PART), class_="by"),
         element("details", element("summary", MANY_PART), rows("budget", BudgetRequest, MANY_PART)),
     ]
-    note = element("p", "A budget cannot be changed later.", class_="quiet")
     button = element("button", "Create the dataset", type="submit", class_="primary")
+    act = element("div", button, element("p", "A budget cannot be changed later.", class_="hint"), class_="act")
     sent = {"hx_post": "/budget/create", "hx_target": "#budget-answer", "hx_sync": "this:drop", "hx_disabled_elt": "find .primary"}
-    form = element("form", key, *fields, note, button, _error("create"), id="budget-create", novalidate="", autocomplete="off", **sent)
+    form = element("form", key, *fields, act, _error("create"), id="budget-create", novalidate="", autocomplete="off", **sent)
     if first:
         return element("section", element("h2", "The first dataset"), form, class_="budget-new")
     return element("details", element("summary", "Add a dataset"), form, class_="budget-new")

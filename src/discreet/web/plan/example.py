@@ -8,8 +8,8 @@ import scipy.signal  # noqa: F401 - intervals load it when they first need it: h
 from discreet.errors import RefusedError, TooLargeError
 from discreet.planning.expected_widths import Believed
 from discreet.present.html import Html, element, isolated, joined
-from discreet.present.page_figure import figure
 from discreet.present.page_rows import Shares, shares_of
+from discreet.present.page_tables import pictured
 from discreet.requests.planning import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.plan.commands import made_line, prior_line
@@ -78,10 +78,9 @@ def _figures(shares: Shares) -> list[Html]:
     for panel in shares.panels[:_PANELS_SHOWN]:
         if panel.heading is not None:
             parts.append(element("h3", isolated(panel.heading), " in each group"))
-        name = "Made-up example: mean and 95 % interval of every share"
-        parts.append(figure(panel, name, as_reported=shares.reason is not None))
+        parts.append(pictured(panel, "95 %", as_reported=shares.reason is not None))
     more = len(shares.panels) + shares.categories_left_out - len(shares.panels[:_PANELS_SHOWN])
-    words = "One more category would have a figure." if more == 1 else f"{more:,} more categories would have a figure each."
+    words = "One more category would have a table." if more == 1 else f"{more:,} more categories would have a table each."
     return [*parts, *([element("p", words, class_="quiet")] if more else [])]
 
 

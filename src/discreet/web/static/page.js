@@ -27,6 +27,7 @@ function show(name) {
   document.getElementById("release").dataset.kind = name;
   for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.id !== shown;
   mark();
+  markStep();
   scrollTo(0, 0);
 }
 function mark() {

@@ -53,7 +53,9 @@ document.addEventListener("click", (event) => {
 // Whoever waits for records to be counted sees for how long, and may stop waiting: by looking nothing is charged.
 document.addEventListener("htmx:beforeRequest", (event) => {
   const { elt, target, requestConfig } = event.detail;
-  if (target.id !== "release-look" || !/(look|check)$/.test(requestConfig.path)) return;
+  if (target.id !== "release-look") return;
+  target.dataset.kind = document.getElementById("release").dataset.kind; // it is shown beside the form that it answers
+  if (!/(look|check)$/.test(requestConfig.path)) return;
   const said = document.createElement("p");
   const stop = Object.assign(document.createElement("button"), { type: "button", textContent: "Stop waiting" });
   stop.addEventListener("click", () => htmx.trigger(elt, "htmx:abort"));
@@ -73,14 +75,15 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 
 // Where in the job someone stands: the last of its steps that what is shown belongs to.
-const STEPS = [["#release-done", 7], ["#release-looked .confirm", 6], ["#release-looked", 3], ["[data-kind=study] #study-plan > *", 4], ["#release-columns > *", 2], ["#release-form", 0]];
-document.addEventListener("htmx:afterSettle", () => {
-  const found = STEPS.find(([place]) => document.querySelector(place));
+const STEPS = [["#release-done", 7], ["#release-looked .confirm", 6], ["#release-looked", 3], ["[data-kind=study] #study-plan > *", 4], ["#release-columns > *", 2], [".job", 0]];
+function markStep() {
+  const found = STEPS.find(([place]) => document.querySelector(place)?.checkVisibility());
   document.querySelectorAll(".job li").forEach((step, number) => {
     if (number === found?.[1]) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
   });
-});
+}
+document.addEventListener("htmx:afterSettle", markStep);
 
 const CONFIRM = "#release-looked .confirm[hx-post='/release/draw']";
 
