@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.web.forms import typed
+from discreet.web.forms import tab_of, typed
 
 _MOST_FORMS = 128
 """Forms, of all tabs, of which is kept what was typed."""
@@ -28,17 +28,13 @@ class Drafts:
 
     def of(self, request: Request, form: str, key: str = "") -> dict[str, str]:
         """Return what was typed into a form that has this key, or else of the tab that asks; nothing if it was not touched."""
-        return dict(self._fields.get((key or _tab(request), form), {}))
-
-
-def _tab(request: Request) -> str:
-    return request.headers.get("X-Discreet-Tab", "")[:64]
+        return dict(self._fields.get((key or tab_of(request), form), {}))
 
 
 async def _typed(request: Request) -> Response:
     fields, state = await typed(request), request.app.state
     hidden = {"ledger": state.ledgers.shown(fields["ledger"])} if fields.get("ledger") else {}
-    state.drafts.keep(fields.get("key", "")[:64] or _tab(request), request.path_params["form"][:64], fields | hidden)
+    state.drafts.keep(fields.get("key", "")[:64] or tab_of(request), request.path_params["form"][:64], fields | hidden)
     return Response(status_code=204)
 
 

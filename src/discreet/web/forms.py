@@ -1,19 +1,22 @@
 """Forms that were sent, and the messages beside fields that are wrong."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from discreet import limits
 from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
-from discreet.requests.fields import WrongError
+from discreet.requests.fields import WrongError, spoken
+from discreet.requests.release import ReleaseRequest
 from discreet.web.access import TooLongError
+from discreet.web.opened_records import GoneError
 from discreet.web.turns import SupersededError
 
 _Value = TypeVar("_Value")
@@ -42,6 +45,11 @@ async def typed(request: Request) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs}
 
 
+def tab_of(request: Request) -> str:
+    """Return the name that a tab of the page has given itself."""
+    return request.headers.get("X-Discreet-Tab", "")[:64]
+
+
 @contextmanager
 def field(name: str) -> Iterator[None]:
     """Whatever is refused inside is said beside this field."""
@@ -61,6 +69,40 @@ def messages(screen: str, fields: Iterable[str], wrong: Mapping[str, str]) -> Ht
     )
 
 
+def in_page(error: DiscreetError) -> str:
+    """Return an error's message, with the labels of the release's fields in place of the shell's options."""
+    return spoken(error.in_shell, ReleaseRequest, "form")
+
+
+def one_line(error: DiscreetError) -> str:
+    """Return an error's message as a command says it."""
+    return " ".join(error.in_shell.splitlines())
+
+
+def file_route(path: str, make: Callable[[Request, Mapping[str, str]], Awaitable[bytes]]) -> Route:
+    """The route of a file that the page saves; why there is none is said with a status that keeps the page from saving it."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            content = await make(request, await typed(request))
+        except WrongError as error:
+            return HTMLResponse(element("p", " ".join(error.by_field.values()), class_="error"), status_code=422)
+        except DiscreetError as error:
+            status = 410 if isinstance(error, GoneError) else 422
+            return HTMLResponse(element("p", one_line(error), class_="error"), status_code=status)
+        return Response(content, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
+
+    return Route(path, answer, methods=["POST"])
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What is refused is said where the answer would have been."""
+    if not isinstance(error, DiscreetError):
+        raise error
+    said = in_page(error) if request.url.path.startswith("/release/") else one_line(error)
+    return HTMLResponse(element("p", said, class_="error"))
+
+
 async def _superseded(_: Request, __: Exception) -> Response:
     """Show nothing: the answer to the newer question will be shown."""
     return Response(status_code=204)
@@ -76,5 +118,5 @@ async def _failed(_: Request, error: Exception) -> Response:
     return HTMLResponse(element("p", "This part could not be computed. The terminal says more.", class_="error"), status_code=500)
 
 
-HANDLERS = {SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
+HANDLERS = {DiscreetError: _refused, SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
 """The handlers of errors that reach the application."""

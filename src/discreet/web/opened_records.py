@@ -8,15 +8,19 @@ from shlex import quote
 from typing import Any
 
 from discreet import limits
-from discreet.errors import TooLargeError
+from discreet.errors import DiscreetError, TooLargeError
 from discreet.record.files import RecordKind, record_kind, record_of, records_in
 from discreet.record.release import Release
 from discreet.text import plain
 from discreet.web.uploads import LONGEST_NAME
 
 
-class GoneError(Exception):
+class GoneError(DiscreetError):
     """A record is asked about that is not open any more."""
+
+    def __init__(self) -> None:
+        kept = f"the last {limits.OPENED_RECORDS} records are kept, while the server runs"
+        super().__init__(f"this record is not open any more ({kept}): open it again")
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,7 @@ async def _dataset(request: Request) -> Response:
         with opened(location) as ledger:
             return dataset_view(ledger, budgets.ledgers.shown(location), fields.get("dataset", ""))
 
-    try:
-        return HTMLResponse(await budgets.read(view))
-    except DiscreetError as error:
-        return HTMLResponse(element("p", str(error), class_="warn"))
+    return HTMLResponse(await budgets.read(view))
 
 
 async def _create(request: Request) -> Response:

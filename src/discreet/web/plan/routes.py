@@ -15,7 +15,7 @@ from discreet.requests.fields import WrongError, labelled
 from discreet.requests.planning import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
 from discreet.requests.release import RESEARCH_PART
 from discreet.web.form_fields import folded, part, rows
-from discreet.web.forms import KEEP_SHOWN, messages, typed
+from discreet.web.forms import KEEP_SHOWN, messages, tab_of, typed
 from discreet.web.plan.answer import answer, is_quick
 from discreet.web.plan.example import example
 from discreet.web.plan.later import compared, curves, goal
@@ -29,7 +29,7 @@ _STALE = "Something in the form is not right yet: what is shown here is the answ
 
 
 def _place(request: Request, name: str) -> str:
-    return f"{request.headers.get('X-Discreet-Tab', '')} plan {name}"
+    return f"{tab_of(request)} plan {name}"
 
 
 def plan_form(typed: Mapping[str, str], goal: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The screen on which a reader reads a record, which is public."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from starlette.requests import Request
@@ -14,13 +14,13 @@ from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
 from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
-from discreet.web.forms import KEEP_SHOWN, messages, name_sent, typed
-from discreet.web.opened_records import GoneError, Opened, read
+from discreet.web.forms import KEEP_SHOWN, file_route, messages, name_sent, one_line, tab_of, typed
+from discreet.web.opened_records import Opened, read
 from discreet.web.read import answers as read_answers
 from discreet.web.read import margins as read_margins
 from discreet.web.read.question import Asked, ReadQuestion, question
 from discreet.web.read.table_files import table_file, table_same
-from discreet.web.read.view import gone, opened_record, opening
+from discreet.web.read.view import opened_record, opening
 
 __all__ = ["ROUTES", "Opened"]
 
@@ -36,37 +36,26 @@ async def _open(request: Request) -> Response:
     try:
         record = await request.app.state.turns.run(_part(request, "open"), lambda _: read(content, name))
     except DiscreetError as error:
-        return HTMLResponse(messages("read", ["file"], {"file": _one_line(error)}), headers=KEEP_SHOWN)
+        return HTMLResponse(messages("read", ["file"], {"file": one_line(error)}), headers=KEEP_SHOWN)
     opened: Opened = request.app.state.records
     return HTMLResponse(joined(opened_record(opened.keep(record), opened), messages("read", ["file"], {})))
 
 
 async def _again(request: Request) -> Response:
     """The record with a key that stood in an address, if it is still open."""
-    key = (await typed(request)).get("record", "")
-    try:
-        return HTMLResponse(opened_record(key, request.app.state.records))
-    except GoneError:
-        return HTMLResponse(gone())
+    return HTMLResponse(opened_record((await typed(request)).get("record", ""), request.app.state.records))
 
 
 async def _alone(request: Request) -> Response:
     """One table of a study, as a record of its own."""
     fields, opened = await typed(request), request.app.state.records
-    try:
-        record = opened.find(fields.get("record", "")).alone(fields.get("table", ""))
-    except GoneError:
-        return HTMLResponse(gone())
+    record = opened.find(fields.get("record", "")).alone(fields.get("table", ""))
     return HTMLResponse(opened_record(opened.keep(record), opened))
 
 
 def _part(request: Request, place: str) -> str:
     """The place of this tab that an answer fills."""
-    return f"{request.headers.get('X-Discreet-Tab', '')[:64]}/read/{place}"
-
-
-def _one_line(error: DiscreetError) -> str:
-    return " ".join(error.in_shell.splitlines())
+    return f"{tab_of(request)}/read/{place}"
 
 
 def _answered(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Asked], Opened, Progress], Html]) -> Route:
@@ -74,20 +63,15 @@ def _answered(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Ask
 
     async def answer(request: Request) -> Response:
         given, opened = await typed(request), request.app.state.records
-        try:
-            record = opened.find(given.get("record", ""))
-        except GoneError:
-            return HTMLResponse(gone())
+        record = opened.find(given.get("record", ""))
         own = [name for name in labelled(kind) if name in given]
         try:
             asked = question(kind, given["record"], record, given)
             body = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
         except WrongError as error:
             return HTMLResponse(messages("read", {*own, *error.by_field}, error.by_field), headers=KEEP_SHOWN)
-        except GoneError:
-            body = gone()
         except DiscreetError as error:
-            body = element("p", f"Not computed: {_one_line(error)}", class_="warn")
+            body = element("p", f"Not computed: {one_line(error)}", class_="warn")
         except (ArithmeticError, ValueError, MemoryError) as error:  # a record that no draw leads to, but whoever writes one by hand
             sys.stderr.write(f"discreet explore: a part of the page failed with {type(error).__name__}\n")
             body = element("p", "Not computed: the numbers of this record are beyond what can be computed with here.", class_="warn")
@@ -99,19 +83,13 @@ def _answered(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Ask
 def _file(place: str, kind: type[Asked], compute: Callable[[ReadQuestion[Asked], Opened, Progress], bytes]) -> Route:
     """A file that is made from the record and what was chosen."""
 
-    async def answer(request: Request) -> Response:
-        given, opened = await typed(request), request.app.state.records
-        try:
-            asked = question(kind, given.get("record", ""), opened.find(given.get("record", "")), given)
-            content = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
-        except GoneError:
-            return HTMLResponse(gone(), status_code=410)
-        except (WrongError, DiscreetError) as error:
-            said = _one_line(error) if isinstance(error, DiscreetError) else " ".join(error.by_field.values())
-            return HTMLResponse(element("p", said, class_="error"), status_code=422)
-        return Response(content, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
+    async def made(request: Request, given: Mapping[str, str]) -> bytes:
+        opened: Opened = request.app.state.records
+        asked = question(kind, given.get("record", ""), opened.find(given.get("record", "")), given)
+        content: bytes = await request.app.state.turns.run(_part(request, place), lambda tell: compute(asked, opened, tell))
+        return content
 
-    return Route(f"/read/{place}", answer, methods=["POST"])
+    return file_route(f"/read/{place}", made)
 
 
 ROUTES = [

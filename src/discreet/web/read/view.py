@@ -86,12 +86,6 @@ def opening() -> Html:
     )
 
 
-def gone() -> Html:
-    """Return the message where a record is not open any more."""
-    kept = f"the last {limits.OPENED_RECORDS} records are kept, while the server runs"
-    return element("p", f"This record is not open any more ({kept}): open it again.", class_="warn")
-
-
 # --- a record ---------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import resources
 from secrets import token_urlsafe
 from threading import Lock
+from typing import TypeVar
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -21,11 +22,11 @@ from discreet.present.page_rows import shares_of
 from discreet.present.pictures import picture
 from discreet.present.study import study_page, study_parts
 from discreet.record.release import Release
-from discreet.requests.fields import WrongError, labelled, spoken
-from discreet.requests.release import CheckRequest, ReleaseRequest
+from discreet.requests.fields import WrongError, labelled
+from discreet.requests.release import CheckRequest
 from discreet.requests.studies.file import with_table
 from discreet.requests.studies.questions import StudyTextRequest
-from discreet.web.forms import KEEP_SHOWN, field, messages, name_sent, typed
+from discreet.web.forms import KEEP_SHOWN, field, file_route, in_page, messages, name_sent, tab_of, typed
 from discreet.web.opened_records import Record
 from discreet.web.opened_records import read as read_record
 from discreet.web.read import view as read_view
@@ -43,6 +44,7 @@ _LISTED_RELEASES = 20
 """Releases that are listed: the last ones."""
 _BESIDE = {"--other-group ": "by", "--other ": "categories", "--nulls ": "nulls", "--encoding": "encoding"}
 """The field beside which an error is said that recommends an option of the shell."""
+_Made = TypeVar("_Made")
 _CHANGED = {"HX-Trigger": "release-changed"}
 STUDY_FIELDS = labelled(StudyTextRequest)
 _FORMS = {"release": FIELDS, "study": STUDY_FIELDS}
@@ -66,11 +68,7 @@ async def _opened(request: Request) -> Response:
 async def _upload(request: Request) -> Response:
     """A file is the body itself; its name comes in a header, in which it is written as in an address."""
     name = file_name(name_sent(request))
-    try:
-        key = await _desk(request).uploads.take(name, request.stream())
-    except DiscreetError as error:
-        return HTMLResponse(element("p", str(error), class_="error"))
-    return HTMLResponse(sent(key, name))
+    return HTMLResponse(sent(await _desk(request).uploads.take(name, request.stream()), name))
 
 
 async def _look(request: Request) -> Response:
@@ -116,10 +114,7 @@ async def _columns(request: Request) -> Response:
         place = fields.get("file") or str(desk.uploads.path(fields["upload"]))
         return columns(columns_of(place, fields.get("encoding") or "utf-8"))
 
-    try:
-        return HTMLResponse(await to_thread.run_sync(listed_columns, limiter=desk.workers))
-    except DiscreetError as error:
-        return HTMLResponse(element("p", in_page(error), class_="error"))
+    return HTMLResponse(await to_thread.run_sync(listed_columns, limiter=desk.workers))
 
 
 async def _rows(request: Request) -> Response:
@@ -147,11 +142,6 @@ async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapp
         wrong = {"text": str(error)} if screen == "study" else {_field_of(error): in_page(error)}
         return _wrong(wrong, screen)
     return HTMLResponse(joined(shown, messages(screen, _FORMS[screen], {})), headers=headers)
-
-
-def in_page(error: DiscreetError) -> str:
-    """Return an error's message, with the labels of the form's fields in place of the shell's options."""
-    return spoken(error.in_shell, ReleaseRequest, "form")
 
 
 def _field_of(error: DiscreetError) -> str:
@@ -191,10 +181,9 @@ async def _study_planned(request: Request) -> Response:
     fields = await typed(request)
     if not fields.get("text"):
         return HTMLResponse(messages("study", STUDY_FIELDS, {}))
-    part = f"{request.headers.get('X-Discreet-Tab', '')[:64]} study"
     try:
         asked = read_study(fields)
-        shown = await request.app.state.turns.run(part, lambda _: study_plan(asked.study.plan(asked.n), asked.n))
+        shown = await request.app.state.turns.run(f"{tab_of(request)} study", lambda _: study_plan(asked.study.plan(asked.n), asked.n))
     except (WrongError, DiscreetError) as error:
         wrong = error.by_field if isinstance(error, WrongError) else {"text": str(error)}
         return HTMLResponse(messages("study", STUDY_FIELDS, wrong), headers=KEEP_SHOWN)
@@ -298,10 +287,7 @@ def _states(desk: ReleaseContext, every: Sequence[KeptRelease], drawing: Set[str
 async def _remove(request: Request) -> Response:
     """Remove a question. One that was charged or drawn since it was listed stays: whoever pressed the button did not know."""
     desk, fields = _desk(request), await typed(request)
-    try:
-        await to_thread.run_sync(lambda: _removed(desk, fields.get("key", ""), fields.get("state", "")))
-    except DiscreetError as error:
-        return HTMLResponse(element("p", str(error), class_="error"))
+    await to_thread.run_sync(lambda: _removed(desk, fields.get("key", ""), fields.get("state", "")))
     return await _listed(request)
 
 
@@ -331,25 +317,19 @@ async def _forget(request: Request) -> Response:
     return await _listed(request)
 
 
-def _of_records(name: str, compute: Callable[[KeptRelease, Mapping[str, Release]], bytes | Html]) -> Route:
-    """A part that is made from the records that are kept."""
+async def _of_records(request: Request, fields: Mapping[str, str], compute: Callable[[KeptRelease, Mapping[str, Release]], _Made]) -> _Made:
+    """What is made from the records that are kept."""
+    desk = _desk(request)
 
-    async def answer(request: Request) -> Response:
-        desk, fields = _desk(request), await typed(request)
+    def made() -> _Made:
+        asked = desk.store.find(fields.get("key", ""))
+        return compute(asked, records_of(asked))
 
-        def made() -> bytes | Html:
-            asked = desk.store.find(fields.get("key", ""))
-            return compute(asked, records_of(asked))
+    return await to_thread.run_sync(made, limiter=desk.workers)
 
-        try:
-            found = await to_thread.run_sync(made, limiter=desk.workers)
-        except DiscreetError as error:
-            return HTMLResponse(element("p", str(error), class_="error"), status_code=422)
-        if isinstance(found, Html):
-            return HTMLResponse(found)
-        return Response(found, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"})
 
-    return Route(f"/release/{name}", answer, methods=["POST"])
+def _file(name: str, compute: Callable[[KeptRelease, Mapping[str, Release]], bytes]) -> Route:
+    return file_route(f"/release/{name}", lambda request, fields: _of_records(request, fields, compute))
 
 
 def _record(asked: KeptRelease, found: Mapping[str, Release]) -> bytes:
@@ -363,10 +343,14 @@ def _report(asked: KeptRelease, found: Mapping[str, Release]) -> bytes:
     return page_content(found[""], shares_of(found[""]), asked.record or "", f"discreet-{asked.key[:8]}.html", [])
 
 
-def _answer(asked: KeptRelease, found: Mapping[str, Release]) -> Html:
-    return (
-        answered(found[""], shares_of(found[""]), one_table=True) if "" in found else study_parts(found, asked.fields["title"], HowRead())
-    )
+def _tables(asked: KeptRelease, found: Mapping[str, Release]) -> Html:
+    if "" not in found:
+        return study_parts(found, asked.fields["title"], HowRead())
+    return answered(found[""], shares_of(found[""]), one_table=True)
+
+
+async def _answer(request: Request) -> Response:
+    return HTMLResponse(await _of_records(request, await typed(request), _tables))
 
 
 def _picture(kind: str) -> Callable[[KeptRelease, Mapping[str, Release]], bytes]:
@@ -385,19 +369,14 @@ _DRAWING = Lock()
 
 async def _read_it(request: Request) -> Response:
     """The record as the screen for reading shows it."""
-    desk, fields = _desk(request), await typed(request)
 
-    def opened() -> Record:
-        asked = desk.store.find(fields.get("key", ""))
-        found, name = records_of(asked), f"discreet-{asked.key[:8]}"
+    def opened(asked: KeptRelease, found: Mapping[str, Release]) -> Record:
+        name = f"discreet-{asked.key[:8]}"
         if "" not in found:
             return read_record(_report(asked, found), f"{name}.html")
         return read_record((asked.record or "").encode(), f"{name}.json")
 
-    try:
-        record = await to_thread.run_sync(opened)
-    except DiscreetError as error:
-        return HTMLResponse(element("p", str(error), class_="error"))
+    record = await _of_records(request, await typed(request), opened)
     opened_records = request.app.state.records
     return HTMLResponse(read_view.opened_record(opened_records.keep(record), opened_records))
 
@@ -414,11 +393,11 @@ ROUTES = [
     Route("/release/remove", _remove, methods=["POST"]),
     Route("/release/forget", _forget, methods=["POST"]),
     Route("/release/open", _read_it, methods=["POST"]),
-    _of_records("record", _record),
-    _of_records("report", _report),
-    _of_records("png", _picture("png")),
-    _of_records("svg", _picture("svg")),
-    _of_records("answer", _answer),
+    Route("/release/answer", _answer, methods=["POST"]),
+    _file("record", _record),
+    _file("report", _report),
+    _file("png", _picture("png")),
+    _file("svg", _picture("svg")),
     Route("/study", _study, methods=["POST"]),
     Route("/study/plan", _study_planned, methods=["POST"]),
     Route("/study/look", _study_looked, methods=["POST"]),
