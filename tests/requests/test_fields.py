@@ -40,8 +40,7 @@ from discreet.web.form_fields import rows
 from discreet.web.opened_records import Opened, Record
 from discreet.web.plan.routes import plan_form
 from discreet.web.read.view import opened_record
-from discreet.web.release.study_view import study_fields
-from discreet.web.release.view import form_fields
+from discreet.web.release.view import form_fields, study_fields
 
 RELEASE = {
     "file": "a b.csv",

@@ -16,8 +16,10 @@ from discreet.text import percent_decimals, plain
 if TYPE_CHECKING:
     from discreet.arrays import Floats, Mask
     from discreet.model.cells import Cells
+    from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
 
+_LISTED_PARAMETERS = 12
 _LONGEST_ROW_LABEL = 120
 """Characters of a label: more are in the record."""
 
@@ -88,6 +90,11 @@ def cut(label: Any) -> str:
     """A label as it may be printed, and not longer than a line or two."""
     text = plain(label)
     return text if len(text) <= _LONGEST_ROW_LABEL else f"{text[:_LONGEST_ROW_LABEL]}…"
+
+
+def parameters(prior: "Dirichlet | Beta") -> str:
+    """The parameters of a prior, the first few if they are many."""
+    return cut(", ".join(map(str, prior.exact[:_LISTED_PARAMETERS])) + (", …" if prior.k > _LISTED_PARAMETERS else ""))
 
 
 def shares_of(

@@ -8,7 +8,7 @@ from discreet.present.about import counted_words
 from discreet.present.how_read import counted_once, given_any, whose
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.odds import odds_factor, surest
-from discreet.present.page_rows import Shares, cut
+from discreet.present.page_rows import Shares, cut, parameters
 from discreet.present.record import promise_lines
 from discreet.text import plain
 
@@ -85,18 +85,17 @@ def _prior_words(found: "Release", reader: "Dirichlet | None") -> str:
     """Return which prior the intervals are by, and whose it is."""
     own = getattr(found.mechanism, "priors", ())
     others = f" ({len(own):,} groups have one of their own)" if own else ""
-    released = f"{_parameters(found.prior)}{others}"
+    released = f"{_law(found.prior)}{others}"
     if reader is None:
         return f"The prior, which says what was believed before the data, was chosen for the release: {released}."
     return (
         f"The prior, which says what was believed before the data, is not the one of the release. Whoever made this page chose "
-        f"{_parameters(reader)}. The prior of the release is {released}, and gives other shares and intervals."
+        f"{_law(reader)}. The prior of the release is {released}, and gives other shares and intervals."
     )
 
 
-def _parameters(prior: "Dirichlet | Beta") -> str:
-    listed = cut(", ".join(map(str, prior.exact[:_LISTED_ON_PAGE])) + (", ..." if prior.k > _LISTED_ON_PAGE else ""))
-    return f"a Dirichlet distribution with the parameters {listed}"
+def _law(prior: "Dirichlet | Beta") -> str:
+    return f"a Dirichlet distribution with the parameters {parameters(prior)}"
 
 
 # --- the promise ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from discreet.present.contrasts import named, quantities_of, quantity_words
 from discreet.present.figures import CellFigures, check_pairs, check_work
 from discreet.present.html import Html, element, isolated, joined, table, table_row
 from discreet.present.page import page_content, page_json
-from discreet.present.page_rows import cut, shares_of
+from discreet.present.page_rows import cut, parameters, shares_of
 from discreet.present.study import study_parts
 from discreet.present.verification import verification_lines
 from discreet.requests.kinds import list_text
@@ -32,13 +32,10 @@ from discreet.web.read.question import ReadQuestion
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
     from discreet.inference.records import RecordContrast
-    from discreet.model.dirichlet import Beta, Dirichlet
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
     from discreet.record.release import Release
 
-_LISTED_PARAMETERS = 20
-"""Parameters of a prior that are listed."""
 AnyQuestion = ReadQuestion[ReadRequest]
 
 
@@ -127,11 +124,6 @@ def _prior_words(asked: AnyQuestion, found: "Shares") -> Html:
         return element("p", "Your prior is not used here: the reported posterior has the record's.", class_="whose")
     told = f", {parameters(asked.reader)}, in place of the record's. The release is the same; what follows from it is yours."
     return element("p", "Prior: ", element("strong", "yours"), told, class_="whose")
-
-
-def parameters(prior: "Dirichlet | Beta") -> str:
-    """Write the parameters of a prior, the first few if they are many."""
-    return cut(", ".join(map(str, prior.exact[:_LISTED_PARAMETERS])) + (", …" if prior.k > _LISTED_PARAMETERS else ""))
 
 
 def _answer_ways(asked: AnyQuestion, found: "Shares", group: int | None) -> tuple[str | None, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet import limits
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
-from discreet.present.page_rows import cut
+from discreet.present.page_rows import cut, parameters
 from discreet.present.page_words import counting, promise
 from discreet.requests.fields import Field, fields_of
 from discreet.requests.kinds import list_text
@@ -30,7 +30,7 @@ from discreet.requests.reading import (
 from discreet.validation import spelling
 from discreet.web.form_fields import download, row
 from discreet.web.opened_records import Opened
-from discreet.web.read.answers import AnyQuestion, group_name, parameters, report_name, report_same
+from discreet.web.read.answers import AnyQuestion, group_name, report_name, report_same
 from discreet.web.read.margins import why_not
 from discreet.web.read.question import question
 from discreet.web.read.table_files import table_name

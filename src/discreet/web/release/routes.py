@@ -35,8 +35,19 @@ from discreet.web.release.draw_once import State, declared_source, draw_once, lo
 from discreet.web.release.question import FIELDS, check_file, read
 from discreet.web.release.store import KeptRelease
 from discreet.web.release.study import Question, packed, read_study
-from discreet.web.release.study_view import study_fields, study_plan
-from discreet.web.release.view import REMOVABLE, charged, checked, columns, drawn, form_fields, listed, looked, sent
+from discreet.web.release.view import (
+    REMOVABLE,
+    charged,
+    checked,
+    columns,
+    drawn,
+    form_fields,
+    listed,
+    looked,
+    sent,
+    study_fields,
+    study_plan,
+)
 from discreet.web.uploads import file_name
 
 _RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
