@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from tests.browser_support import MARKS, SERIOUS, WIDTHS, until
-from tests.web.browser import CLIPBOARD, page_of
+from tests.web.browser import CLIPBOARD, page_of, until_held
 from tests.web.server import Server
 
 pytestmark = MARKS
@@ -73,10 +73,14 @@ def test_planning_by_keyboard(server: Server) -> None:
 
 def test_a_late_answer_to_a_goal_does_not_move_what_was_typed_since(server: Server) -> None:
     with opened(server) as page:
+        held: list[Any] = []
+        page.route("**/plan/goal", lambda route: held.append(route))
         page.fill("#plan-goal", "5")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#plan-goal-answer[aria-busy=true]", state="attached")
+        until_held(page, held)
         page.fill("#plan-epsilon", "0.9")
+        page.unroute("**/plan/goal")
+        held[0].continue_()
         page.wait_for_selector("#plan-goal-answer:not([aria-busy])", state="attached")
         assert page.input_value("#plan-epsilon") == "0.9"
         assert page.inner_text("#plan-goal-answer") == ""
@@ -99,7 +103,7 @@ def test_a_plan_fills_in_the_form_of_a_release(server: Server) -> None:
         page.fill("#plan-prior", "1,2")
         page.fill("#plan-categories", "yes\nno")
         page.fill("#plan-groups", "region=north,south")
-        changed(page, lead(page))
+        until(page, "document.querySelector('#plan-answer .lead').innerText.includes('for the whole table')")
         for epsilon, categories in (("1/7", "yes\nno"), ("0.7", "often\nnever")):
             page.click("[data-screen=plan]")
             page.fill("#plan-categories", categories)

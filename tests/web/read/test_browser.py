@@ -99,7 +99,7 @@ def test_every_screen_and_every_open_record_has_an_address(server: Server, tmp_p
         page.go_back()
         page.wait_for_selector("#plan-form:visible")
         page.goto(f"{addresses[0]}x")
-        page.wait_for_selector("#read-record .warn:has-text('is not open any more')")
+        page.wait_for_selector("#read-record .error:has-text('is not open any more')")
 
 
 def test_a_record_is_read_with_the_keyboard(server: Server, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Dirichlet
 from discreet.record.release import Release
 from discreet.record.table_json import json_can_hold
+from discreet.requests.checks import DataCheck
 from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
 from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseDelivery, ReleaseRequest, check_offered
@@ -88,6 +89,10 @@ class ReleaseQuestion(TypedQuestion):
     def prepared(self, source: Path | str) -> dict[str, Prepared]:
         """Everything about the table but its draw."""
         return {"": self.request.prepared(self.request.counted(str(source)))}
+
+    def examined(self, source: Path | str) -> DataCheck:
+        """What is in the way of the table."""
+        return self.request.examined(str(source), "form")
 
     def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
         """Return the ledger's description of the table, as it is read back."""

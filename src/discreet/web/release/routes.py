@@ -82,15 +82,13 @@ async def _upload(request: Request) -> Response:
     return HTMLResponse(sent(await _desk(request).uploads.take(name, request.stream()), name))
 
 
-async def _look(request: Request) -> Response:
-    return await _looked(request, read, "release")
-
-
-async def _looked(request: Request, read_form: Callable[[Mapping[str, str]], Question], screen: str) -> Response:
+async def _looked(request: Request) -> Response:
+    """Show what a release, or a study, would publish and cost, or what was drawn for the same question before."""
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read_form(desk.without_password(fields))
+        known = desk.without_password(fields)
+        question = read_study(known) if _screen(request) == "study" else read(known)
         with ExitStack() as stack:
             with field("ledger"):
                 ledger = stack.enter_context(desk.ledger(desk.ledger_name(question)))
@@ -102,18 +100,18 @@ async def _looked(request: Request, read_form: Callable[[Mapping[str, str]], Que
             found = look(question, desk.looked_at(question), declared_source(desk.kept(question)), ledger)
         return looked(found, desk.ask(question, found.described).key)
 
-    return await _shown(desk, answer, _CHANGED, screen)
+    return await _shown(request, answer, _CHANGED)
 
 
-async def _check(request: Request) -> Response:
+async def _checked(request: Request) -> Response:
     """Check the data for the curator alone; nothing of the answer is kept."""
     desk, fields = _desk(request), await typed(request)
 
     def answer() -> Html:
-        question = read(fields, CheckRequest)
-        return checked(question.request.examined(str(desk.looked_at(question)), "form"))
+        question: Question = read_study(fields) if _screen(request) == "study" else read(fields, CheckRequest)
+        return checked(question.examined(desk.looked_at(question)))
 
-    return await _shown(desk, answer, {}, "release")
+    return await _shown(request, answer, {})
 
 
 async def _columns(request: Request) -> Response:
@@ -143,10 +141,16 @@ async def _rows(request: Request) -> Response:
         return HTMLResponse("")
 
 
-async def _shown(desk: ReleaseContext, answer: Callable[[], Html], headers: Mapping[str, str], screen: str) -> Response:
+def _screen(request: Request) -> str:
+    """Return which of the two forms asks."""
+    return request.url.path.split("/")[1]
+
+
+async def _shown(request: Request, answer: Callable[[], Html], headers: Mapping[str, str]) -> Response:
     """An answer to the form, or what is wrong beside its fields."""
+    screen = _screen(request)
     try:
-        shown = await to_thread.run_sync(answer, limiter=desk.workers)
+        shown = await to_thread.run_sync(answer, limiter=_desk(request).workers)
     except WrongError as error:
         return _wrong(error.by_field, screen)
     except DiscreetError as error:
@@ -199,15 +203,6 @@ async def _study_planned(request: Request) -> Response:
         wrong = error.by_field if isinstance(error, WrongError) else {"text": str(error)}
         return HTMLResponse(messages("study", STUDY_FIELDS, wrong), headers=KEEP_SHOWN)
     return HTMLResponse(joined(shown, messages("study", STUDY_FIELDS, {})))
-
-
-async def _study_looked(request: Request) -> Response:
-    return await _looked(request, read_study, "study")
-
-
-async def _study_checked(request: Request) -> Response:
-    desk, fields = _desk(request), await typed(request)
-    return await _shown(desk, lambda: checked(read_study(fields).study.check()), {}, "study")
 
 
 async def _study_grown(request: Request) -> Response:
@@ -395,10 +390,10 @@ async def _read_it(request: Request) -> Response:
 ROUTES = [
     Route("/release", _opened),
     Route("/release/upload", _upload, methods=["POST"]),
-    Route("/release/look", _look, methods=["POST"]),
+    Route("/release/look", _looked, methods=["POST"]),
     Route("/release/columns", _columns, methods=["POST"]),
     Route("/release/rows", _rows, methods=["POST"]),
-    Route("/release/check", _check, methods=["POST"]),
+    Route("/release/check", _checked, methods=["POST"]),
     Route("/release/draw", _draw, methods=["POST"]),
     Route("/release/list", _listed, methods=["POST"]),
     Route("/release/remove", _remove, methods=["POST"]),
@@ -411,7 +406,7 @@ ROUTES = [
     _file("svg", _picture("svg")),
     Route("/study", _study, methods=["POST"]),
     Route("/study/plan", _study_planned, methods=["POST"]),
-    Route("/study/look", _study_looked, methods=["POST"]),
-    Route("/study/check", _study_checked, methods=["POST"]),
+    Route("/study/look", _looked, methods=["POST"]),
+    Route("/study/check", _checked, methods=["POST"]),
     Route("/study/add", _study_grown, methods=["POST"]),
 ]

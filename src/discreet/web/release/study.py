@@ -14,6 +14,7 @@ from discreet.ledger.descriptions import described_together
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.base import Prepared
 from discreet.record.release import Release
+from discreet.requests.checks import DataCheck
 from discreet.requests.fields import WrongError
 from discreet.requests.kinds import number_words
 from discreet.requests.release_steps import charge_of
@@ -53,6 +54,9 @@ class StudyQuestion(TypedQuestion):
 
     def prepared(self, source: Path | str) -> dict[str, Prepared]:  # noqa: ARG002 - the study names it
         return ready_tables(self.study)
+
+    def examined(self, source: Path | str) -> DataCheck:  # noqa: ARG002 - the study names it
+        return self.study.check()
 
     def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
         found: dict[str, Any] = json.loads(as_json(described_together(ready)))
