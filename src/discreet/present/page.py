@@ -143,7 +143,7 @@ def _legend(found: "Release", shares: Shares, mass: str, *, is_one: bool) -> str
     if shares.ranked:
         legend += " Groups with the largest share come first."
     if len(shares.panels) > 1 and not is_one:
-        legend += " Each figure has a scale of its own, which begins at 0."
+        legend += " Each table has a scale of its own, which begins at 0."
     return legend
 
 
