@@ -79,8 +79,8 @@ def test_a_late_answer_to_a_goal_does_not_move_what_was_typed_since(server: Serv
         page.keyboard.press("Enter")
         until_held(page, held)
         page.fill("#plan-epsilon", "0.9")
-        page.unroute("**/plan/goal")
         held[0].continue_()
+        page.unroute("**/plan/goal")
         page.wait_for_selector("#plan-goal-answer:not([aria-busy])", state="attached")
         assert page.input_value("#plan-epsilon") == "0.9"
         assert page.inner_text("#plan-goal-answer") == ""
