@@ -3,15 +3,14 @@
 Where the sizes of groups are public, or nothing is, groups are independent given what was released. A public total ties their sizes.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Counts, Floats
-from discreet.betas.mixtures import BetaMixture
+from discreet.arrays import Floats
 from discreet.betas.rows import Block
 from discreet.counts.pairs import check_pairs
 from discreet.counts.runs import Run, added, values_at
@@ -30,21 +29,6 @@ _OUTER_SIZES = 1e-14
 Summary = tuple[float, float, float]
 
 
-@dataclass(frozen=True)
-class ComparedGroups:
-    """The groups of a table, as far as contrasts of them need their posterior."""
-
-    cells: Cells
-    probability: Callable[[Hashable, list[Hashable]], BetaMixture]
-    """The law of the probability of some categories, given a group and the categories by their labels."""
-    concentrations: Callable[[int], tuple[Fraction, ...]]
-    """The prior's parameters of the categories that can occur in a group, which is given by its position."""
-    first: Callable[[Hashable], Counts]
-    """The least possible counts of the categories that can occur in a group, which is given by its labels."""
-    tie: Callable[[], TiedSizes] | None
-    """The law of the sizes of all groups that may have records, where a public total ties them."""
-
-
 def comparable(cells: Cells, chosen: Sequence[int]) -> list[int]:
     """The positions of the groups in which some of these categories, given by their positions, and others can occur."""
     possible = cells.possible
@@ -52,12 +36,15 @@ def comparable(cells: Cells, chosen: Sequence[int]) -> list[int]:
     return np.flatnonzero((inside > 0) & (inside < possible.sum(axis=1))).tolist()
 
 
-def group_contrasts(compared: ComparedGroups, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
-    """Compare each of these groups, given by their positions in ascending order, with a reference group, in some of the categories."""
-    other = _side(compared, reference, chosen)
-    if compared.tie is not None:
-        return _tied_contrasts(compared, compared.tie(), groups, other, chosen)
-    return (_independent(compared, _side(compared, group, chosen), other) for group in groups)
+def group_contrasts(table: Any, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
+    """Compare each of these groups, given by their positions in ascending order, with a reference group, in some of the categories.
+
+    `table` is a `TablePosterior`.
+    """
+    other = _side(table, reference, chosen)
+    if table.tied:
+        return _tied_contrasts(table, table._tie(), groups, other, chosen)
+    return (_independent(table, _side(table, group, chosen), other) for group in groups)
 
 
 @dataclass(frozen=True)
@@ -106,8 +93,8 @@ class _Side:
         return counts.merged([self.places, [i for i in range(len(counts.windows)) if i not in self.places]])
 
 
-def _side(compared: ComparedGroups, position: int, chosen: Sequence[int]) -> _Side:
-    cells = compared.cells
+def _side(table: Any, position: int, chosen: Sequence[int]) -> _Side:
+    cells = table.cells
     possible, group = cells.possible[position], cells.groups[position]
     held = [i for i in chosen if possible[i]]
     name = any_of([cells.categories[i] for i in chosen])
@@ -115,25 +102,23 @@ def _side(compared: ComparedGroups, position: int, chosen: Sequence[int]) -> _Si
         raise InvalidInputError(f"category {name!r} is declared impossible in group {group!r}: its probability is 0")
     if possible.sum() == len(held):
         raise InvalidInputError(f"in group {group!r} nothing but {name!r} can occur: its probability is 1")
-    places, parameters = [int(possible[:i].sum()) for i in held], compared.concentrations(position)
+    places, parameters = [int(possible[:i].sum()) for i in held], table._concentrations(position)
     a = sum(parameters[i] for i in places)
     return _Side(position, group, [cells.categories[i] for i in held], places, float(a), float(sum(parameters) - a))
 
 
-def _independent(compared: ComparedGroups, first: _Side, second: _Side) -> Contrast:
-    laws = [compared.probability(side.group, side.categories) for side in (first, second)]
-    one, other = (vanishing((side.a, side.b), compared.first(side.group), side.places) for side in (first, second))
+def _independent(table: Any, first: _Side, second: _Side) -> Contrast:
+    laws = [table[side.group].marginal(side.categories) for side in (first, second)]
+    one, other = (vanishing((side.a, side.b), table[side.group].counts.first, side.places) for side in (first, second))
     return independent_contrast(*laws, names=(first.group, second.group), priors=(one, other))
 
 
 # --- groups that a public total ties together -------------------------------------------------------------------------
 
 
-def _tied_contrasts(
-    compared: ComparedGroups, tied: TiedSizes, groups: Sequence[int], second: _Side, chosen: Sequence[int]
-) -> Iterator[Contrast]:
-    firsts = {group: _side(compared, group, chosen) for group in groups}
-    held = np.flatnonzero(compared.cells.possible.any(axis=1)).tolist()
+def _tied_contrasts(table: Any, tied: TiedSizes, groups: Sequence[int], second: _Side, chosen: Sequence[int]) -> Iterator[Contrast]:
+    firsts = {group: _side(table, group, chosen) for group in groups}
+    held = np.flatnonzero(table.cells.possible.any(axis=1)).tolist()
     other = held.index(second.position)
     counts = second.counts_of(tied.counts(other))
     for i, rest, dropped in tied.without(other, [held.index(group) for group in groups]):

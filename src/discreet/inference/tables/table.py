@@ -31,7 +31,7 @@ from discreet.inference.quantities import Contrast
 from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.adjusted import Strata, haenszel_draws
-from discreet.inference.tables.contrasts import ComparedGroups, comparable, group_contrasts, summarised
+from discreet.inference.tables.contrasts import comparable, group_contrasts, summarised
 from discreet.inference.tables.draws import Ranks, ranks_of
 from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_groups_drawn
 from discreet.inference.tables.one_by_one import ByGroup, ByLabels, GroupSizes, PossiblePart, RecordsByGroup
@@ -306,22 +306,11 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
     # --- two groups ---------------------------------------------------------------------------------------------------
 
-    @property
-    def _compared(self) -> ComparedGroups:
-        """The laws from which contrasts of groups are computed."""
-        return ComparedGroups(
-            self.cells,
-            lambda group, some: self[group].marginal(some),
-            self._concentrations,
-            lambda group: self[group].counts.first,
-            self._tie if self.tied else None,
-        )
-
     def _comparable(self, chosen: Sequence[int]) -> list[int]:
         return comparable(self.cells, chosen)
 
     def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
-        return group_contrasts(self._compared, groups, reference, chosen)
+        return group_contrasts(self, groups, reference, chosen)
 
     def standardised(
         self, first: Hashable, second: Hashable, category: Any, *, over: str | Iterable[str], weights: Any = None, **drawn: Unpack[Drawn]
