@@ -43,9 +43,9 @@ class Strata:
         return Margin(self.by, tuple(name for name in self.by.columns if name not in self.over))
 
     @property
-    def kept(self) -> Groups:
-        """The strata."""
-        return Margin(self.by, self.over).kept
+    def strata(self) -> Margin:
+        """The strata, by the columns that are adjusted for."""
+        return Margin(self.by, self.over)
 
     def names(self, first: Hashable, second: Hashable) -> tuple[Hashable, Hashable]:
         """The two groups that are compared, as they were declared."""
@@ -61,15 +61,14 @@ class Strata:
 
     def spread(self, weights: Floats) -> Floats:
         """The weight of its stratum for every group."""
-        strata, found = Margin(self.by, self.over), np.empty(len(self.by))
+        strata, found = self.strata, np.empty(len(self.by))
         for stratum, weight in zip(strata.kept, weights.tolist(), strict=True):
             found[strata.positions(stratum)] = weight
         return found
 
     def totals(self, sizes: Any) -> Floats:
         """The number of records in each stratum, given that of each group."""
-        strata = Margin(self.by, self.over)
-        return np.array([float(np.asarray(sizes)[strata.positions(stratum)].sum()) for stratum in strata.kept])
+        return np.array([float(np.asarray(sizes)[self.strata.positions(stratum)].sum()) for stratum in self.strata.kept])
 
 
 def haenszel_weights(first: Any, second: Any) -> Floats:

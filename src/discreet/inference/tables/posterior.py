@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import limits
-from discreet.arrays import Counts, Mask
+from discreet.arrays import Counts
 from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import BetaRows
 from discreet.counts.batched.arrays import precision
@@ -130,7 +130,7 @@ class ReleasedTable(TablePosterior):
     def tied(self) -> bool:
         """Return whether a public total ties the sizes of the groups."""
         space = self.mechanism._table
-        return space.n is not None and space.sizes is None and int(self._possible.any(axis=1).sum()) > 1
+        return space.n is not None and space.sizes is None and int(self._occurs.any(axis=1).sum()) > 1
 
     def pooled(self, *, strength: Number = 1, shape: Number = 1, mean: Any = None) -> PooledTable:
         """The posterior of all groups when their shares come from one Dirichlet(strength · mean), which is learnt from them.
@@ -160,7 +160,7 @@ class ReleasedTable(TablePosterior):
             raise InvalidInputError(f"mean must be a Dirichlet or a Beta of {len(self.categories)} categories; left out it is uniform")
         median, falls = (float(check_moderate(each, name)) for each, name in ((strength, "strength"), (shape, "shape")))
         prior = Hyperprior(tuple(known.concentration.tolist()), median, falls)
-        alone = sum(self._log_evidence(i) for i in np.flatnonzero(self._possible.sum(axis=1) < 2).tolist())
+        alone = sum(self._log_evidence(i) for i in np.flatnonzero(self._occurs.sum(axis=1) < 2).tolist())
         return PooledTable(self, self.raw, noise, self.size_prior, prior, alone)
 
     def share(self, group: Hashable) -> BetaMixture:
@@ -169,10 +169,10 @@ class ReleasedTable(TablePosterior):
         position, total = self.by.index(group), self.mechanism._table.n
         assert total is not None  # noqa: S101
         if self._known_size(position) is not None:
-            known = 1 if self._possible[position].any() else 0
+            known = 1 if self._occurs[position].any() else 0
             raise InvalidInputError(f"the share of group {self.by[position]!r} is {known}, because of the cells that are impossible")
         size, a = self._size(position), self._shares[position]
-        rest = sum((share for share, row in zip(self._shares, self._possible, strict=True) if row.any()), -a)
+        rest = sum((share for share, row in zip(self._shares, self._occurs, strict=True) if row.any()), -a)
         return BetaRows.of_total(size.low, size.probability, total, (float(a), float(rest)), self.by[position], size.omitted)
 
     @property
@@ -211,7 +211,7 @@ class ReleasedTable(TablePosterior):
             known = {"sizes": np.array(space.sizes)}
         elif space.n is not None:
             known = {"total": space.n, "shares": 1.0 if mechanism.shares is None else np.array([float(b) for b in mechanism.shares])}
-        found = group_summaries(self.raw, a, mechanism.noise, **known, possible=self._possible, mass=mass)
+        found = group_summaries(self.raw, a, mechanism.noise, **known, possible=self._occurs, mass=mass)
         return Figures(**vars(found), by=self.by, categories=self.categories, level=mass)
 
     def _level(self, tail: float) -> float:
@@ -219,22 +219,18 @@ class ReleasedTable(TablePosterior):
 
     # --- one group ----------------------------------------------------------------------------------------------------
 
-    @property
-    def _possible(self) -> Mask:
-        return self.mechanism._table.cells.possible
-
     @cached_property
     def _shares(self) -> tuple[Fraction, ...]:
         return self.mechanism.shares or (Fraction(1),) * len(self)
 
     def _row(self, position: int) -> tuple[int, ...]:
         """The noisy counts of a group's possible categories."""
-        return tuple(self.raw[position][self._possible[position]].tolist())
+        return tuple(self.raw[position][self._occurs[position]].tolist())
 
     def _concentrations(self, position: int) -> tuple[Fraction, ...]:
         """The prior parameters of a group's possible categories."""
         prior = self.priors.get(position, self.prior)
-        return tuple(a for a, can in zip(prior.exact, self._possible[position].tolist(), strict=True) if can)
+        return tuple(a for a, can in zip(prior.exact, self._occurs[position].tolist(), strict=True) if can)
 
     def _shares_prior(self, position: int) -> float:
         if self.mechanism._table.published == "total":
@@ -258,7 +254,7 @@ class ReleasedTable(TablePosterior):
 
     def _law(self, position: int) -> CountLaw:
         """The law of the true counts of a group with one or more possible categories."""
-        if self._possible[position].sum() > 1:
+        if self._occurs[position].sum() > 1:
             return self[self.by[position]].counts
         size = self._known_size(position)
         return self._any_total(position) if size is None else ListedCounts.known([size])
@@ -268,9 +264,9 @@ class ReleasedTable(TablePosterior):
         space = self.mechanism._table
         if space.sizes is not None:
             return space.sizes[position]
-        if not self._possible[position].any():
+        if not self._occurs[position].any():
             return 0
-        return space.n if int(self._possible.any(axis=1).sum()) == 1 else None
+        return space.n if int(self._occurs.any(axis=1).sum()) == 1 else None
 
     def _any_total(self, position: int) -> TreeCounts:
         """The law of the true counts of a group whose size is not known."""
@@ -285,7 +281,7 @@ class ReleasedTable(TablePosterior):
     @cached_property
     def _held(self) -> list[int]:
         """The groups that may have records."""
-        found: list[int] = np.flatnonzero(self._possible.any(axis=1)).tolist()
+        found: list[int] = np.flatnonzero(self._occurs.any(axis=1)).tolist()
         return found
 
     @cached_property
@@ -293,7 +289,7 @@ class ReleasedTable(TablePosterior):
         """The sizes of all groups that may have records, tied by a public total."""
         space, noise = self.mechanism._table, self.mechanism.noise
         assert space.n is not None  # noqa: S101
-        check_groups(len(self._held), int(self._possible.sum(axis=1).max()), space.n, noise.kernel)
+        check_groups(len(self._held), int(self._occurs.sum(axis=1).max()), space.n, noise.kernel)
         groups = [TiedGroup(tuple(map(float, self._concentrations(i))), self._row(i), float(self._shares[i])) for i in self._held]
         return tied_sizes(groups, space.n, noise)
 

@@ -334,7 +334,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         names = strata.names(first, second)
         if weights is None and self.sizes is None:
             raise InvalidInputError("the sizes of these groups are not public: say how much each stratum counts with weights=")
-        given = strata.totals(self.sizes) if weights is None else weights_of(weights, strata.kept)
+        given = strata.totals(self.sizes) if weights is None else weights_of(weights, strata.strata.kept)
         return self.over(*strata.compared.columns, weights=strata.spread(given), **drawn).contrast(*names, category)
 
     def mantel_haenszel(
