@@ -333,7 +333,7 @@ def test_an_unknown_scale_is_refused(make: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [{"noise": "topdown"}, {"noise": "gaussian:2", "steps": "consistent"}])
-def test_what_was_made_consistent_is_refused_with_the_reason(given: dict[str, str]) -> None:
+def test_what_was_made_consistent_is_refused_with_the_reason(given: Any) -> None:
     with pytest.raises(RefusedError, match=r"no likelihood .* noisy measurements"):
         dc.observed([10, 5], prior=dc.Beta(1, 1), n=15, **given)
 

@@ -55,7 +55,7 @@ class Report(ABC):
 
 def clamp_outcomes(raw: Any, n: int) -> Counts:
     """Noisy counts clamped to [-1, n + 1]: further out, the likelihoods of all datasets of n records shrink alike."""
-    return np.clip(_any_size(raw), -1, n + 1).astype(np.int64)
+    return np.asarray(np.clip(_any_size(raw), -1, n + 1), dtype=np.int64)
 
 
 def _any_size(raw: Any) -> Any:
@@ -129,7 +129,7 @@ class Clamped(Report):
 
     def row(self, raw: Any) -> Counts:
         """Return outcomes as an array. Noise beyond 2**62 is cut there: an array cannot hold it."""
-        return np.clip(_any_size(raw), 0, limits.RAW_OUTCOME).astype(np.int64)
+        return np.asarray(np.clip(_any_size(raw), 0, limits.RAW_OUTCOME), dtype=np.int64)
 
     def one(self, raw: Any) -> Any:
         """The counts of one outcome, of a variable, however large they are, or of a table."""

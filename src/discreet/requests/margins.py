@@ -82,7 +82,7 @@ class Margins:
     def _typed_weights(self) -> "Floats":
         if len(self.over) != 1:
             raise InvalidInputError("--weights LABEL=NUMBER,... is for one column of --over: take the columns one after the other")
-        labels = [str(label) for label in self._strata.kept]
+        labels = [str(label) for label in self._strata.strata.kept]
         pairs = [part.rpartition("=") for part in parse_list(self.weights, "--weights")]
         given = {label.strip(): parse_number(number, "--weights") for label, sign, number in pairs if sign}
         if len(given) != len(pairs) or set(given) != set(labels) or min(given.values()) < 0 or not any(given.values()):
