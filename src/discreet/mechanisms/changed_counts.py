@@ -31,11 +31,6 @@ class ReadNoise(CellNoise):
     """Noise whose outcomes are read alone, each by an observation of its own, and of which nothing is drawn."""
 
     @property
-    def blocks(self) -> tuple[range, ...]:
-        """There are none: every cell is changed by itself."""
-        return ()
-
-    @property
     def is_kernel(self) -> bool:
         """Return False: a published count says more, or less, than a noisy one."""
         return False

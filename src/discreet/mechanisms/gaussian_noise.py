@@ -96,10 +96,6 @@ class GaussianNoise(IndependentNoise):
         steep = [np.log(-np.expm1(-(at + 0.5) / self.variance)) for at in (far, float(last))]
         return np.asarray(near - 0.5 * (far - last) * (far + last) / self.variance - (steep[0] - steep[1]))
 
-    def log_at_most(self, t: Floats | float) -> Floats:
-        """ln P(noise <= t): the noise is symmetric."""
-        return self.log_at_least(-np.floor(t))
-
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
         """Return the reach of one cell by its tails, or of several by Chernoff's bound: the noise is sub-Gaussian with variance σ²."""
         if cells <= 1:

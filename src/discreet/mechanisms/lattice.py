@@ -140,10 +140,6 @@ class GeometricNoise(IndependentNoise):
         rest = np.log1p(-np.exp(-self.slope * (1.0 - np.minimum(whole, 0.0)) - log1p(exp(-self.slope))))
         return np.where(whole >= 1, tail, rest)
 
-    def log_at_most(self, t: Floats | float) -> Floats:
-        """ln P(noise <= t): the noise is symmetric."""
-        return self.log_at_least(-np.floor(t))
-
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:
         """The law of a sum of independent noise is known for any number of cells."""
         if cells > 1:

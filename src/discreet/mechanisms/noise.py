@@ -20,9 +20,9 @@ class CellNoise(ABC):
     """Noise with one likelihood for each cell: independent, or independent given that the totals of blocks of cells stay."""
 
     @property
-    @abstractmethod
     def blocks(self) -> tuple[range, ...]:
-        """The blocks of cells whose noisy counts have the total of the true ones."""
+        """The blocks of cells whose noisy counts have the total of the true ones; none where every cell has noise of its own."""
+        return ()
 
     @property
     @abstractmethod
@@ -100,18 +100,13 @@ _FAR_OUT = 1 << 62
 class IndependentNoise(CellNoise):
     """Noise that is independent by cell, with a known law: its `log_factor` is normalised."""
 
-    @property
-    def blocks(self) -> tuple[range, ...]:
-        """There are none: every cell has noise of its own."""
-        return ()
-
     @abstractmethod
     def log_at_least(self, t: Floats | float) -> Floats:
         """ln P(noise >= t)."""
 
-    @abstractmethod
     def log_at_most(self, t: Floats | float) -> Floats:
-        """ln P(noise <= t)."""
+        """ln P(noise <= t), of noise that is symmetric."""
+        return self.log_at_least(-np.floor(t))
 
     def reach(self, cells: int, block: int, tail: float) -> tuple[int, int]:  # noqa: ARG002 - independent noise knows no blocks
         """Return the reach of one cell by its tails; RefusedError for several cells, unless a kind of noise has a law for their sum."""

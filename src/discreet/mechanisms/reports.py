@@ -58,9 +58,10 @@ def clamp_outcomes(raw: Any, n: int) -> Counts:
     return np.asarray(np.clip(_any_size(raw), -1, n + 1), dtype=np.int64)
 
 
-def _any_size(raw: Any) -> Any:
+def _any_size(raw: Any) -> Counts:
     """Return outcomes as an array, of Python integers of any size if they are no array."""
-    return raw if isinstance(raw, np.ndarray) else np.array(raw, dtype=object)
+    found: Counts = raw if isinstance(raw, np.ndarray) else np.array(raw, dtype=object)
+    return found
 
 
 def cut_to_total(noisy: Counts, n: int) -> Counts:
