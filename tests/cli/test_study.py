@@ -234,3 +234,30 @@ def test_tables_of_a_study_and_of_a_ledger_fit_a_terminal(folder: Path) -> None:
         body = [line for line in rows if "│" in line or "──" in line or "┃" in line] or rows
         last = max(number for number, line in enumerate(rows) if line in body)
         assert max(map(len, rows[: last + 1])) <= 80
+
+
+def test_check_says_what_helps_also_where_ids_are_missing(folder: Path) -> None:
+    written(folder, STUDY, "p98,Nevr,1,55+")
+    assert "study.corrections" in invoke("check", folder / "study.toml").stdout
+    written(folder, STUDY, "p98,Nevr,1,55+", ",never,1,55+")
+    said = invoke("check", folder / "study.toml").stdout
+    assert "some rows have no id" in said
+    assert "study.corrections" in said
+    written(folder, STUDY, ",never,1,55+")
+    assert "study.corrections" not in invoke("check", folder / "study.toml").stdout
+
+
+def test_what_would_be_charged_twice_is_refused_in_the_words_of_the_study(folder: Path) -> None:
+    Ledger(folder / "large.db").create("survey", 5, unit="person")
+    written(folder, STUDY.replace('public = "total"', 'public = "nothing"'))
+    refused = invoke("release", folder / "study.toml", "--ledger", folder / "large.db", "--output", folder / "published")
+    assert_refused(refused, 'with study.public = "total" it is charged its own ε', "nothing was spent")
+    assert not Ledger(folder / "large.db").history("survey")
+
+
+@pytest.mark.parametrize(("given", "key"), [("epsilon = 1.0", "study.epsilon"), ("weight = 2", "tables.smoking.weight")])
+def test_a_number_that_is_none_is_asked_for_without_words_of_python(folder: Path, given: str, key: str) -> None:
+    written(folder, STUDY.replace(given, f'{given.split(" ")[0]} = "much"'))
+    refused = invoke("plan", folder / "study.toml")
+    assert_refused(refused, f"{key} must be a finite number such as 0.5 or 1/3")
+    assert "Fraction" not in refused.stderr

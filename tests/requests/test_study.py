@@ -78,6 +78,8 @@ BAD = {
     "categories that are floats": (HEAD + TABLE.replace('"a", "b"', "1.5, 2.5"), "tables.a.categories must be a list"),
     "groups that are the column": (HEAD + TABLE + 'by.x = ["a", "b"]\n', "tables.a.by must name other columns"),
     "another category": (HEAD + TABLE + 'other = "c"\n', "tables.a.other must be"),
+    "groups that are a text": (HEAD + TABLE + 'by.y = "low"\n', "tables.a.by.y must be a list"),
+    "cells without groups": (HEAD + TABLE + 'impossible = [["x", "a"]]\n', "tables.a.impossible and tables.a.other_groups are about"),
     "no TOML": ("[study\n", "cannot be read"),
     "no study": (TABLE, "[study]"),
     "tables that are none": (HEAD + "[tables]\na = 1\n", "[tables.NAME]"),
@@ -102,6 +104,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, which: str) -> None:
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not SPOKEN_ELSEWHERE.search(str(refused.value))
+    assert "tables.a: tables.a" not in str(refused.value)
 
 
 SPOKEN_ELSEWHERE = re.compile(r"--[a-z]|\b(privacy_id|one_row_per_person|spelling|mapping)\b|\w=(\.|\[| |$)")
