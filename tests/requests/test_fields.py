@@ -20,8 +20,8 @@ from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, 
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.observe import ObserveRequest
 from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
-from discreet.requests.planning import GoalQuestion, PlanQuestion
-from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.requests.plan_screen import GoalQuestion, PlanQuestion
+from discreet.requests.read_screen import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ReportRequest, ShowRequest
 from discreet.requests.release import RECORDS_PART, CheckRequest, ReleaseDelivery, ReleaseRequest
 from discreet.requests.studies.questions import (

@@ -10,8 +10,8 @@ import pytest
 import discreet as dc
 from discreet import limits
 from discreet.requests.fields import WrongError
-from discreet.requests.planning import PlanQuestion
-from discreet.requests.reading import is_listed
+from discreet.requests.plan_screen import PlanQuestion
+from discreet.requests.read_screen import is_listed
 from discreet.web.budget.datasets import dataset_view, ledger_view
 from discreet.web.opened_records import GoneError, Opened, Record, read
 from discreet.web.uploads import Uploads, file_name

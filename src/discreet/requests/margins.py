@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.arrays import Floats
     from discreet.inference.quantities import Contrast
     from discreet.inference.tables.adjusted import Strata
-    from discreet.model.cells import Cells, Groups
+    from discreet.model.cells import Cells
     from discreet.record.release import Release
 
 OWN, ALIKE, HAENSZEL = "own", "alike", "mantel-haenszel"
@@ -46,15 +46,6 @@ class Margins:
         return tuple(name for name in self.release.by.columns if name not in self.over)
 
     @property
-    def _groups(self) -> "Groups":
-        return self.release.cells.groups
-
-    @property
-    def _axes(self) -> tuple[int, ...]:
-        """The axes of the columns that are kept."""
-        return tuple(self._groups.columns.index(name) for name in self.kept)
-
-    @property
     def given_weights(self) -> "Floats | None":
         """Return how much each group counts, in the order of the groups; None for its share of the population, which has a posterior.
 
@@ -77,7 +68,7 @@ class Margins:
     def _strata(self) -> "Strata":
         from discreet.inference.tables.adjusted import Strata
 
-        return Strata(self._groups, self.over)
+        return Strata(self.release.by, self.over)
 
     def _typed_weights(self) -> "Floats":
         if len(self.over) != 1:
@@ -109,12 +100,11 @@ class Margins:
     @property
     def cells(self) -> "Cells":
         """The groups that are left, and the categories; what can occur in none of the groups that are put together cannot."""
-        from discreet.model.cells import Cells, Groups
+        from discreet.model.cells import Cells
 
         cells = self.release.cells
-        groups = Groups(self.kept, tuple(self._groups.labels[axis] for axis in self._axes))
         possible = self._together(cells.possible) > 0
-        return Cells(groups, cells.categories, tuple(np.flatnonzero(~possible.ravel()).tolist()))
+        return Cells(self._strata.compared.kept, cells.categories, tuple(np.flatnonzero(~possible.ravel()).tolist()))
 
     @property
     def counts(self) -> Any:
@@ -123,9 +113,9 @@ class Margins:
 
     def _together(self, values: Any) -> Any:
         """Numbers by group and category, added up over the groups that are put together."""
-        shape = self._groups.shape
-        table = np.asarray(values).reshape(*shape, -1)
-        summed = table.sum(axis=tuple(axis for axis in range(len(shape)) if axis not in self._axes), dtype=np.int64)
+        by = self.release.by
+        table = np.asarray(values).reshape(*by.shape, -1)
+        summed = table.sum(axis=tuple(map(by.columns.index, self.over)), dtype=np.int64)
         return summed.reshape(-1, table.shape[-1])
 
     @property

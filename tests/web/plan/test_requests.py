@@ -19,7 +19,7 @@ from discreet.planning.comparison import points
 from discreet.present.odds import odds_factor, surest
 from discreet.progress import Progress
 from discreet.requests.fields import labelled
-from discreet.requests.planning import PlanQuestion
+from discreet.requests.plan_screen import PlanQuestion
 from discreet.requests.release import MECHANISMS
 from discreet.web.turns import SupersededError, Turns
 from tests.web.server import Server, copied

@@ -14,7 +14,7 @@ from discreet.present.odds import odds_factor, surest
 from discreet.record.guarantee import Guarantee
 from discreet.requests.cautions import little_said
 from discreet.requests.kinds import number_words
-from discreet.requests.planning import PlanQuestion
+from discreet.requests.plan_screen import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.forms import field
 from discreet.web.plan.commands import made_line, prior_line, same_plan

@@ -3,7 +3,7 @@
 from discreet.present.html import Html
 from discreet.requests.kinds import prior_code, quoted
 from discreet.requests.plan import PlanRequest
-from discreet.requests.planning import PlanQuestion
+from discreet.requests.plan_screen import PlanQuestion
 from discreet.web.code_to_copy import request_command, same
 
 

@@ -10,7 +10,7 @@ from discreet.planning.expected_widths import Believed
 from discreet.present.html import Html, element, isolated, joined
 from discreet.present.page_rows import Shares, shares_of
 from discreet.present.page_tables import pictured
-from discreet.requests.planning import PlanQuestion
+from discreet.requests.plan_screen import PlanQuestion
 from discreet.web.code_to_copy import same
 from discreet.web.plan.commands import made_line, prior_line
 

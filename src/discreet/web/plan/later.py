@@ -10,7 +10,7 @@ from discreet.present.curves import Curve, curve
 from discreet.present.html import Html, element, joined, table, table_row
 from discreet.progress import Progress
 from discreet.requests.kinds import number_words
-from discreet.requests.planning import GoalQuestion, PlanQuestion
+from discreet.requests.plan_screen import GoalQuestion, PlanQuestion
 from discreet.web.code_to_copy import request_command, same
 from discreet.web.forms import field
 from discreet.web.plan.answer import planned

@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
-from discreet.requests.planning import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
+from discreet.requests.plan_screen import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
 from discreet.requests.release import RESEARCH_PART
 from discreet.web.form_fields import folded, part, rows
 from discreet.web.forms import KEEP_SHOWN, messages, tab_of, typed

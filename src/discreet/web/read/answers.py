@@ -20,7 +20,7 @@ from discreet.present.verification import verification_lines
 from discreet.requests.kinds import list_text
 from discreet.requests.margins import OWN, Margins
 from discreet.requests.parsing import parse_reader_prior
-from discreet.requests.reading import ReadContrast, ReadOther, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
+from discreet.requests.read_screen import ReadContrast, ReadOther, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
 from discreet.requests.records import ContrastRequest, ReportRequest
 from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
 from discreet.text import chance, plain

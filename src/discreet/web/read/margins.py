@@ -11,7 +11,7 @@ from discreet.present.page_rows import margin_shares
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError
 from discreet.requests.margins import OWN, Margins
-from discreet.requests.reading import ReadMargins
+from discreet.requests.read_screen import ReadMargins
 from discreet.requests.records import ShowRequest
 from discreet.web.code_to_copy import request_command, same
 from discreet.web.opened_records import Opened

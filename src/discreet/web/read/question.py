@@ -8,7 +8,7 @@ from discreet.present.how_read import HowRead
 from discreet.requests.fields import untouched
 from discreet.requests.kinds import prior_code
 from discreet.requests.parsing import parse_reader_prior
-from discreet.requests.reading import RELEASE, ReadRequest
+from discreet.requests.read_screen import RELEASE, ReadRequest
 from discreet.web.opened_records import Record
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from discreet.present.exports import TABLE_ENDINGS
 from discreet.present.html import Html, element, joined
 from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
-from discreet.requests.reading import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
+from discreet.requests.read_screen import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.web.forms import KEEP_SHOWN, file_route, messages, name_sent, one_line, tab_of, typed
 from discreet.web.opened_records import Opened, read
 from discreet.web.read import answers as read_answers

@@ -8,7 +8,7 @@ from unicodedata import category
 from discreet.present.exports import file_of, summary_table
 from discreet.present.figures import check_work
 from discreet.present.html import Html
-from discreet.requests.reading import ReadTable
+from discreet.requests.read_screen import ReadTable
 from discreet.web.code_to_copy import note, request_command, same
 from discreet.web.opened_records import Opened, Record
 from discreet.web.read.answers import posterior_of

@@ -12,7 +12,7 @@ from discreet.present.page_rows import cut, parameters
 from discreet.present.page_words import counting, promise
 from discreet.requests.fields import Field, fields_of
 from discreet.requests.kinds import list_text
-from discreet.requests.reading import (
+from discreet.requests.read_screen import (
     CHOICE_PART,
     GROUPS_PART,
     SETTINGS_PART,
