@@ -7,8 +7,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from discreet.errors import DiscreetError, InvalidInputError
@@ -207,16 +205,13 @@ def changed(question: "type[Request]", name: str, **declared: Any) -> Any:
     return dataclasses.field(metadata={_FIELD: replace(fields_of(question)[name], **declared)})
 
 
-@cache
 def fields_of(question: "type[Request]") -> Mapping[str, Field]:
     """The fields of a question by their names, in the order in which they are declared and read."""
     found = {one.name: one.metadata[_FIELD] for one in dataclasses.fields(question) if _FIELD in one.metadata}
-    return MappingProxyType(
-        {
-            name: replace(one, name=name, option=one.option or f"--{name.replace('_', '-')}", argument=one.argument or name)
-            for name, one in found.items()
-        }
-    )
+    return {
+        name: replace(one, name=name, option=one.option or f"--{name.replace('_', '-')}", argument=one.argument or name)
+        for name, one in found.items()
+    }
 
 
 Rule = Callable[[Any, FieldContext], object]
