@@ -111,6 +111,8 @@ def test_creating_by_keyboard_and_with_two_clicks(server: Server, tmp_path: Path
         page.fill("#budget-ledger", location)
         page.keyboard.press("Enter")
         page.wait_for_selector("text=The first dataset")
+        page.evaluate("scrollTo(0, 0)")
+        assert page.evaluate("document.querySelector('#budget-create .primary').getBoundingClientRect().bottom") <= 900
         page.fill("#budget-dataset", "school")
         page.keyboard.press("Enter")
         until(page, "document.getElementById('budget-epsilon').getAttribute('aria-invalid') === 'true'")

@@ -233,6 +233,12 @@ def test_two_records_and_margins_are_compared_and_twelve_groups_fit_a_screen(ser
         bottom = "document.querySelector('#read-answer .pictured').getBoundingClientRect().bottom"
         assert page.evaluate(bottom) <= 900, "twelve groups of two categories, with their axis"
         assert page.locator("#read-answer .pictured").count() == 1
+        page.locator("#read-about").select_option("records")
+        page.wait_for_selector("#read-answer th:has-text('noise alone')")
+        highest = "Math.max(...[...document.querySelectorAll('#read-answer tbody tr')].map(row => row.offsetHeight))"
+        assert page.evaluate(highest) < 40, "no label takes two lines beside the second interval of a register"
+        page.locator("#read-about").select_option("population")
+        page.wait_for_selector("#read-answer :not(:has(th:has-text('noise alone'))) > .pictured")
         page.locator("#read-against").select_option(label="first.json")
         page.locator(".part-other button[type=submit]").click()
         page.wait_for_selector("#read-other .finding:has-text('of first.json')")

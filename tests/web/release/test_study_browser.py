@@ -119,4 +119,7 @@ def test_the_form_at_1280_by_900_needs_no_scrolling_of_the_page(server: Server, 
         until(page, visible, ".confirm .primary")
         page.click(".kinds [data-screen=study]")
         until(page, visible, "#study-form .primary")
+        assert page.is_hidden("#release-looked"), "a table that was looked at is not shown beside a study"
+        page.click(".kinds [data-screen=release]")
+        until(page, visible, ".confirm .primary")
         assert page.wrong == []
