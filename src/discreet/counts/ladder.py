@@ -25,11 +25,11 @@ from scipy.special import gammaln
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.factors import Count
+from discreet.counts.runs import log_sum
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
-from discreet.numerics.log_sums import log_sum
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tails import between
 from discreet.numerics.tilts import balancing_tilt
@@ -158,17 +158,17 @@ class _Nodes:
         steep = np.abs(rise)
         with np.errstate(invalid="ignore"):
             reach = np.where(steep > 1e-8, np.expm1(-steep) / np.expm1(-steep / self.width), self.width)  # Σ_{j < w} e^{-steep j/w}
-        log_sum = height + np.maximum(rise, 0.0) * (1.0 - 1.0 / self.width) + np.log(reach) + self.sag
+        log_part = height + np.maximum(rise, 0.0) * (1.0 - 1.0 / self.width) + np.log(reach) + self.sag
         centre = self.x + np.where(rise > 0.0, self.width - 0.5 * (reach + 1.0), 0.5 * (reach - 1.0))
-        log_sum[self.last], beyond = self._beyond(rate, height[self.last])
+        log_part[self.last], beyond = self._beyond(rate, height[self.last])
         centre[self.last] = self.x[self.last] + beyond
-        top = np.maximum.reduceat(log_sum, self.first)
-        mass = np.exp(log_sum - top[self.owner])
+        top = np.maximum.reduceat(log_part, self.first)
+        mass = np.exp(log_part - top[self.owner])
         total = np.add.reduceat(mass, self.first)
         mean = np.add.reduceat(mass * centre, self.first) / total
         square = np.add.reduceat(mass * (centre - mean[self.owner]) ** 2, self.first) / total
         logs = top + np.log(total)
-        return Tangent(rate, float(logs.sum()), mean, float(np.sqrt(square.sum())), log_sum - logs[self.owner])
+        return Tangent(rate, float(logs.sum()), mean, float(np.sqrt(square.sum())), log_part - logs[self.owner])
 
     def log_tails(self, log_masses: Floats) -> tuple[Floats, Floats]:
         """Return, for every node, the logarithms of its part's mass before it and from it on."""

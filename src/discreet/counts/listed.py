@@ -11,9 +11,8 @@ from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
 from discreet.counts.moments import ScoreMoments, listed_covariance, listed_score
 from discreet.counts.pairs import PairWeights, check_pairs
-from discreet.counts.runs import Run, inverse
+from discreet.counts.runs import Run, inverse, log_sum
 from discreet.counts.size_posterior import SizePosterior
-from discreet.numerics.log_sums import log_sum
 
 
 @dataclass(frozen=True, eq=False)

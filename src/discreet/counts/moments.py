@@ -18,10 +18,9 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.runs import Run, added, completed, sum_of, values_at
+from discreet.counts.runs import Run, added, completed, log_sum, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment
 from discreet.errors import TooLargeError
-from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolve
 

@@ -25,13 +25,12 @@ from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.listed import ListedCounts
 from discreet.counts.moments import Carried, ScoreMoments, added_rows, carried_leaf, moments_at
 from discreet.counts.pairs import OUTER_COUNTS, PairWeights, check_pairs, middle_part, split_weights
-from discreet.counts.runs import Run, added, completed, drawn_parts, inverse, values_at
+from discreet.counts.runs import Run, added, completed, drawn_parts, inverse, log_sum, values_at
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_nodes import OUTER_TOTALS, check_blocks, nodes_of, on_nodes, row_slices, stretches, without_ends
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
-from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 from discreet.numerics.transforms import convolved
 

@@ -188,6 +188,12 @@ class RunningSum:
         self._held.append((level + 1, run))
 
 
+def log_sum(logs: Floats) -> float:
+    """Return ln Σ e^l over some logarithms l; minus infinity where all are. SciPy's function takes ten times as long for short arrays."""
+    top = float(logs.max())
+    return top + float(np.log(np.exp(logs - top).sum())) if np.isfinite(top) else top
+
+
 def values_at(run: Run, low: int, size: int) -> Floats:
     """The run's values at `size` integers from `low` on; 0 where it has none."""
     result = np.zeros(size)

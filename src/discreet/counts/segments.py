@@ -15,8 +15,7 @@ from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.sums import completed_parts
-from discreet.counts.runs import Run, Sum, added, completed, sum_of, values_at
-from discreet.numerics.log_sums import log_sum
+from discreet.counts.runs import Run, Sum, added, completed, log_sum, sum_of, values_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,12 @@ from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
 from discreet.counts.law import OMITTED_AT_MOST
 from discreet.counts.moments import ScoreMoments, segment_covariance, segment_score
 from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_weights
-from discreet.counts.runs import FLOOR, Run, inverse, sum_of, values_at
+from discreet.counts.runs import FLOOR, Run, inverse, log_sum, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_nodes import joint_weights, total_blocks
 from discreet.errors import TooLargeError
 from discreet.model.size_priors import SizePrior
-from discreet.numerics.log_sums import log_sum
 from discreet.numerics.tails import kept
 
 _SUMMED = 1 << 25
