@@ -17,7 +17,7 @@ from discreet.numerics.incomplete_beta import BELOW_ONE
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""
 _PRECISION, _EXACT_PRECISION = 1e-4, 1e-9
-"""How far off the probability beyond an end may be, relative to what it is to be."""
+"""The most by which the probability beyond an end may be off, relative to what it is to be."""
 _SLIGHT, _EXACTLY_SLIGHT = 1e-8, 1e-12
 """Components with less than this part of a mixture's weight are left out."""
 _LEAST = 1e-300

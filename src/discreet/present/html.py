@@ -46,7 +46,7 @@ def table_row(heading: str, *others: str, **attributes: str) -> Html:
 
 
 def _cell(name: str, content: str, **attributes: str) -> Html:
-    """What is a cell already stays one, and anything else is put into one."""
+    """Return a cell as it is, and put anything else into one."""
     return content if isinstance(content, Html) and content.startswith("<td") else element(name, content, **attributes)
 
 

@@ -96,7 +96,7 @@ def file_route(path: str, make: Callable[[Request, Mapping[str, str]], Awaitable
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What is refused is said where the answer would have been."""
+    """Say what is refused where the answer would have been."""
     if not isinstance(error, DiscreetError):
         raise error
     said = in_page(error) if request.url.path.startswith("/release/") else one_line(error)

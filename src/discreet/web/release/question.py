@@ -91,7 +91,7 @@ class ReleaseQuestion(TypedQuestion):
         return {"": self.request.prepared(self.request.counted(str(source)))}
 
     def examined(self, source: Path | str) -> DataCheck:
-        """What is in the way of the table."""
+        """Return what is in the way of the table."""
         return self.request.examined(str(source), "form")
 
     def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:

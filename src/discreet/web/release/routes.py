@@ -324,7 +324,7 @@ async def _forget(request: Request) -> Response:
 
 
 async def _of_records(request: Request, fields: Mapping[str, str], compute: Callable[[KeptRelease, Mapping[str, Release]], _Made]) -> _Made:
-    """What is made from the records that are kept."""
+    """Return what is made from the records that are kept."""
     desk = _desk(request)
 
     def made() -> _Made:
