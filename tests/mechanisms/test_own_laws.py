@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.lattice import GeometricNoise
 from discreet.mechanisms.reports import Clamped
 from discreet.model.datasets import Space
+from discreet.sampling.bulk import discrete_laplace_array
 
 
 class _Silent:
@@ -185,3 +188,24 @@ def test_numpy_that_raises_does_not_undo_a_draw() -> None:
 def test_digits_that_are_shown_never_say_less_than_is_given_away() -> None:
     levels = [dc.LatticeGeometric(dc.Beta(1, 1), 10, epsilon).guarantee.level for epsilon in ("1.0000004", "0.1", "0.9999999", "1/3")]
     assert levels == ["ε = 1.0000004", "ε = 0.1", "ε = 1", "ε = 0.333334"]
+
+
+class _TwoSided(Mechanism):
+    """A mechanism of a user's own that adds noise, and says nothing of what is reported."""
+
+    @property
+    def noise(self) -> GeometricNoise:
+        return GeometricNoise(self.k, slope=float(self.epsilon) / 2)
+
+    def _draw_noise(self, source: Any) -> Any:
+        return discrete_laplace_array(source, 2 / self.epsilon, self.k)
+
+    def _raw_law(self, counts: Any) -> Any:
+        raise dc.TooLargeError("noise of any size is not listed")
+
+
+def test_noise_without_a_report_of_its_own_is_reported_as_possible_counts() -> None:
+    """An outcome below 0 is no count, and has no error."""
+    mechanism = _TwoSided(dc.Beta(1, 1), 10, "0.1")
+    assert mechanism.report.one((-3, 12)) == (0, 10)
+    assert 0.0 < dc.expected_error(mechanism, [3, 7]) < 1.0

@@ -30,7 +30,7 @@ from discreet.mechanisms.levels import MeasuredLevels
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
 from discreet.mechanisms.randomized_answers import RandomizedAnswers
-from discreet.mechanisms.reports import AsDrawn, Report
+from discreet.mechanisms.reports import AsDrawn, Clamped, Report
 from discreet.mechanisms.samplers import AddedNoise, Noise, NoisyTable, Sampler
 from discreet.mechanisms.steady import quantum_above, whole_quanta
 from discreet.model.datasets import Space
@@ -207,8 +207,8 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         """The law of the raw outcome, clamped to where outcomes stop telling datasets apart."""
 
     def _own_report(self) -> Report:
-        """The report it has unless it is given another."""
-        return AsDrawn()
+        """The report it has unless it is given another: the outcome itself, or noisy counts clamped to what is possible."""
+        return AsDrawn() if type(self)._draw_noise is Mechanism._draw_noise else Clamped(self.space.n)
 
     def _draw_noise(self, source: BitSource) -> Noise:  # noqa: ARG002
         """Exact noise for the counts, in their order. It must not depend on the data."""

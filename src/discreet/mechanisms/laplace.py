@@ -18,7 +18,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.noise import IndependentNoise
-from discreet.mechanisms.reports import Clamped, Cut, Report
+from discreet.mechanisms.reports import Cut, Report
 from discreet.mechanisms.samplers import Noise
 from discreet.model.datasets import grid_points
 from discreet.record.guarantee import Guarantee
@@ -197,10 +197,6 @@ class LaplaceZhang(_Laplace):
     def _noised(self) -> int:
         """Return k: every count is noised."""
         return self.k
-
-    def _own_report(self) -> Report:
-        """Each count clamped to [0, n]."""
-        return Clamped(self.space.total)
 
 
 @define(frozen=True, slots=False, repr=False)
