@@ -50,7 +50,7 @@ _ITSELF, _EACH = 150_000.0, 25.0
 """The cost of a search beside its distances, and for each node that a category may have, in distances."""
 
 
-def check_search(prior: Prior) -> None:
+def check_any_total_search(prior: Prior) -> None:
     """Refuse reports that would need more nodes than fit in memory, however large the noisy counts are."""
     needed = sum(most_nodes(a) for a in prior.concentration)
     if needed > limits.REPORT_NODES:
@@ -60,7 +60,7 @@ def check_search(prior: Prior) -> None:
         )
 
 
-def search_cost(prior: Prior) -> float:
+def any_total_search_cost(prior: Prior) -> float:
     """About how many distances the search for one report computes, or could in the time that it takes."""
     tried = 4.0 * len(_moves(prior.k)) if prior.k <= _STEPPED else float(len(_SCALES))
     return _ITSELF + _EACH * sum(most_nodes(a) for a in prior.concentration) + prior.k * tried * points_of(prior.k)

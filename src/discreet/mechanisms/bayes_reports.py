@@ -24,7 +24,7 @@ from discreet.counts.coarse import CoarseLaws, CoarseParts
 from discreet.counts.factors import Count
 from discreet.counts.ladder import Parts
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms import any_total_reports
+from discreet.mechanisms.any_total_reports import any_total_search_cost, best_of_any_total, check_any_total_search
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import Clamped, Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
@@ -105,7 +105,7 @@ class BayesOptimal(Report):
 
     def check_size(self) -> None:
         if self.mechanism.n is None:
-            any_total_reports.check_search(self.mechanism.prior)
+            check_any_total_search(self.mechanism.prior)
         elif not self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             check_search(self.mechanism.prior, self.mechanism.space.total)
 
@@ -113,7 +113,7 @@ class BayesOptimal(Report):
     def search_cost(self) -> float:
         """About how many distances the search for one report computes: all of them, where candidates are few."""
         if self.mechanism.n is None:
-            return any_total_reports.search_cost(self.mechanism.prior)
+            return any_total_search_cost(self.mechanism.prior)
         if self.mechanism.space.is_few(limits.REPORT_CANDIDATES):
             return float(self.mechanism.space.size**2)
         return search_cost(self.mechanism.prior, self.mechanism.space.total, float(self.mechanism.epsilon))
@@ -123,7 +123,7 @@ class BayesOptimal(Report):
         prior, k = mechanism.prior, mechanism.k
         if mechanism.n is None and noise is not None:
             self.check_size()
-            return np.array([any_total_reports.best_of_any_total(prior, noise, row) for row in rows], dtype=np.int64)
+            return np.array([best_of_any_total(prior, noise, row) for row in rows], dtype=np.int64)
         n = mechanism.space.total
         if noise is None or mechanism.space.is_few(limits.REPORT_CANDIDATES):
             together = max(1, limits.REPORT_LIKELIHOODS // mechanism.space.size)

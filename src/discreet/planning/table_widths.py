@@ -14,6 +14,7 @@ from discreet.text import plain
 from discreet.validation import PROMISES, check_moderate, check_records, exact, shown
 
 if TYPE_CHECKING:
+    from discreet.planning.noise_kinds import NoiseKinds
     from discreet.planning.width_plans import WidthPlan
     from discreet.validation import Public
 
@@ -63,6 +64,37 @@ class TableWidths:
             {"group": _name(row.group), "n": row.n, "width_without_privacy": row.plain, "widths": dict(row.widths)} for row in self.rows
         ]
         return {"n": self.n, "epsilon": float(self.epsilon), "by": list(self.by.columns), "rows": rows}
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The expected width of one table's intervals."""
+
+    name: str
+    records: int
+    """The number of records in all."""
+    groups: int
+    epsilon: Fraction
+    width: float
+    """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
+    plain: float
+    """The expected width without privacy."""
+
+    @property
+    def price(self) -> float:
+        """Return how many times as wide the intervals are as without privacy."""
+        return self.width / self.plain
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Widths by the study's split of ε, and by one with which privacy widens all tables about equally."""
+
+    declared: tuple[TablePlan, ...]
+    even: tuple[TablePlan, ...]
+    """The tables with another split of the same ε."""
+    noise: "NoiseKinds"
+    """The noise of a count if all tables had equal parts of ε, beside that which a δ would allow."""
 
 
 def table_widths(prior: Prior, n: int, epsilon: Any, by: Any, expect_groups: Sequence[Any] | None = None) -> TableWidths:

@@ -1,12 +1,11 @@
 """The plan of a study: the widths of its tables' intervals, before anything is drawn, and the split of ε that treats the tables alike."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from discreet.planning.noise_kinds import NoiseKinds, noise_kinds
-from discreet.planning.table_widths import group_width
+from discreet.planning.noise_kinds import noise_kinds
+from discreet.planning.table_widths import StudyPlan, TablePlan, group_width
 from discreet.validation import check_records
 
 if TYPE_CHECKING:
@@ -16,37 +15,6 @@ if TYPE_CHECKING:
 
 GUESSES = (1_000, 10_000, 100_000)
 """Numbers of records that are planned for where none is given."""
-
-
-@dataclass(frozen=True)
-class TablePlan:
-    """The expected width of one table's intervals."""
-
-    name: str
-    records: int
-    """The number of records in all."""
-    groups: int
-    epsilon: Fraction
-    width: float
-    """The expected width of 95 % intervals, in one group if there are groups; averaged over the categories."""
-    plain: float
-    """The expected width without privacy."""
-
-    @property
-    def price(self) -> float:
-        """Return how many times as wide the intervals are as without privacy."""
-        return self.width / self.plain
-
-
-@dataclass(frozen=True)
-class StudyPlan:
-    """Widths by the study's split of ε, and by one with which privacy widens all tables about equally."""
-
-    declared: tuple[TablePlan, ...]
-    even: tuple[TablePlan, ...]
-    """The tables with another split of the same ε."""
-    noise: NoiseKinds
-    """The noise of a count if all tables had equal parts of ε, beside that which a δ would allow."""
 
 
 def plan(study: "Study", n: int | None = None) -> StudyPlan:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from discreet.ledger.ledger import Ledger
+    from discreet.planning.table_widths import StudyPlan
     from discreet.record.release import Release
     from discreet.requests.checks import DataCheck
-    from discreet.requests.studies.plan import StudyPlan
 
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""

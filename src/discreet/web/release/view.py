@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from discreet.data.databases import name_of
+from discreet.planning.table_widths import StudyPlan
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, table, table_row, void
 from discreet.present.page_rows import cut
@@ -22,7 +23,6 @@ from discreet.requests.release import (
     WORDS_PART,
     ReleaseRequest,
 )
-from discreet.requests.studies.plan import StudyPlan
 from discreet.requests.studies.questions import PATHS_PART, STUDY_PART, StudyPlanRequest, StudyTextRequest
 from discreet.web.budget.view import budget_card
 from discreet.web.code_to_copy import note, request_command, same
