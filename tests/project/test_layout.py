@@ -3,7 +3,10 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 from tests.places import ROOT
 
@@ -27,6 +30,37 @@ def test_no_class_name_is_used_twice() -> None:
                 places[node.name].append(path.relative_to(ROOT).as_posix())
     assert len(places) > 200
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def module_imports(source: Path) -> dict[str, set[str]]:
+    """What each module of a package imports from it, also for type checkers, and not when a function is called."""
+    trees = {
+        ".".join(path.relative_to(source.parent).with_suffix("").parts): ast.parse(path.read_text("utf-8")) for path in source.rglob("*.py")
+    }
+    trees = {name.removesuffix(".__init__"): tree for name, tree in trees.items()}
+    found: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        inside = {node for part in ast.walk(tree) if isinstance(part, ast.FunctionDef) for node in ast.walk(part)}
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module and node not in inside]
+        named = {f"{node.module}{end}" for node in imports for end in ("", *(f".{alias.name}" for alias in node.names))}
+        found[name] = named & trees.keys() - {name}
+    return found
+
+
+def test_no_modules_import_each_other() -> None:
+    imports = module_imports(SOURCE)
+    assert sum(map(len, imports.values())) > 1000
+    TopologicalSorter(imports).prepare()
+
+
+def test_modules_that_import_each_other_for_type_checkers_are_found(tmp_path: Path) -> None:
+    package = tmp_path / "made"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "one.py").write_text("from made.two import b\n")
+    (package / "two.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from made.one import a\n")
+    with pytest.raises(CycleError):
+        TopologicalSorter(module_imports(package)).prepare()
 
 
 def bodies(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
