@@ -115,6 +115,15 @@ def test_a_table_goes_to_parquet(tmp_path: Path) -> None:
     assert dc.read(output) == dc.observed([[120, 33, 7], [98, 41, 12]], noise="gaussian:4", prior=PRIOR, by=BY)
 
 
+def test_columns_of_groups_are_named_together_or_one_by_one(tmp_path: Path) -> None:
+    rows = "region,sex,never,former,current\nnorth,f,60,16,3\nnorth,m,60,17,4\nsouth,f,50,20,6\nsouth,m,48,21,6\n"
+    together = kept(tmp_path, rows, "--noise", "gaussian:4", "--by", "region,sex")
+    (tmp_path / "theirs.json").unlink()
+    each = kept(tmp_path, rows, "--noise", "gaussian:4", "--by", "region", "--by", "sex")
+    assert together == each
+    assert each.by.columns == ("region", "sex")
+
+
 def test_the_rows_of_a_matrix_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_text("1\n0.6,0,0,0.4\n0.3,0,0,0.7\n0,0,0,0.5,0.5\n")
     found = kept(tmp_path, "never,former,current\n120,33,0\n", "--noise", f"matrix:@{tmp_path / 'keys.txt'}")

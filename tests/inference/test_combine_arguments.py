@@ -164,6 +164,9 @@ def test_a_summary_has_the_numbers_of_every_group_however_many_categories_it_can
         expected[:, possible] = [one.mean(), one.std(), *one.interval(0.9).T]
         np.testing.assert_allclose(found[:, row], expected, rtol=1e-12)
     np.testing.assert_array_equal(found[:, 2], [[0, 1, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]])
+    counts = combined.figures(0.9)
+    assert np.isnan(counts.count_mean[2, 1])
+    np.testing.assert_allclose(counts.count_mean[0], combined["north"].figures(0.9).count_mean, rtol=1e-12)
 
 
 def test_what_others_count_in_is_not_known_and_units_of_ours_must_agree() -> None:

@@ -286,6 +286,11 @@ LIST_KIND = Kind(
     fits=_are_labels,
     toml="a list of texts or whole numbers",
 )
+LISTS_KIND = Kind(
+    lambda texts, reading: [item for text in texts for item in parse_list(text, reading.name)],
+    lambda labels: [list_text(labels)],
+    many=True,
+)
 LABELS_KIND = Kind(
     _labels,
     lambda labels: _not_a_file(list_text(labels)),

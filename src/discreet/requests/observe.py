@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidInputError
 from discreet.requests.delivery import RECORD_OUTPUT
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, asked, changed
-from discreet.requests.kinds import CELLS_KIND, LABELS_KIND, LIST_KIND, SOURCE_KIND, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, prior_code
+from discreet.requests.kinds import CELLS_KIND, LABELS_KIND, LISTS_KIND, SOURCE_KIND, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, prior_code
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 
@@ -63,7 +63,8 @@ class ObserveRequest(Request):
         call="observed",
     )
     by: list[str] = asked(
-        LIST_KIND, "The columns of a table that name its groups, separated by commas: region,sex. Their labels are read.", default=""
+        LISTS_KIND,
+        "The columns of a table that name its groups, separated by commas: region,sex. Their labels are read. May be given several times.",
     )
     categories: Sequence[str] | None = asked(
         LABELS_KIND, "The categories in their order; by default all that the file has, in its order. Name them if it has other columns."

@@ -6,6 +6,7 @@ Where the sizes of groups are public, or nothing is, groups are independent: wha
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import nan
 
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
@@ -82,6 +83,10 @@ class CombinedTable(TablePosterior):
     def sizes(self) -> tuple[int, ...] | None:
         """The number of records in each group where all tables are about the same ones, and it is public."""
         return next((release.sizes for release in self.releases if release.sizes is not None), None) if self.same_data else None
+
+    def _count_alone(self, position: int) -> tuple[float, float]:
+        """Public sizes are known; otherwise NaN, because several releases of one count alone are not read together."""
+        return (nan, nan) if self.sizes is None else (float(self.sizes[position]), 0.0)
 
     @property
     def _records(self) -> int | None:

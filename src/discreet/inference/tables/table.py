@@ -194,10 +194,14 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
                 own = self[self.by[position]].figures(mass)
                 found[:, position, can] = own.mean, own.std, own.low, own.high, own.error, own.count_mean, own.count_std
             elif can.any():
-                size = self._size(position)
-                found[:, position, can] = np.array([[1.0, 0.0, 1.0, 1.0, 0.0, size.mean(), size.std()]]).T
+                found[:, position, can] = np.array([[1.0, 0.0, 1.0, 1.0, 0.0, *self._count_alone(position)]]).T
         mean, std, low, high, error, count_mean, count_std = found
         return Figures(mean, std, low, high, error, count_mean, count_std, self.by, self.categories, mass)
+
+    def _count_alone(self, position: int) -> tuple[float, float]:
+        """The mean and the standard deviation of the count of the only category that can occur in a group."""
+        size = self._size(position)
+        return size.mean(), size.std()
 
     @cached_property
     def _kept(self) -> list[Figures]:
