@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from attrs import evolve, frozen
-from scipy.special import logsumexp
 
 from discreet import limits
 from discreet.arrays import Floats
@@ -457,7 +456,7 @@ class Between:
             return self.noise.log_factor(low - x)
         if high - low < _ADDED_UP:
             each = self.noise.log_factor(np.arange(low, high + 1.0)[:, None] - np.ravel(x)[None, :])
-            return np.asarray(logsumexp(each, axis=0)).reshape(np.shape(x))
+            return np.asarray(np.logaddexp.reduce(each, axis=0)).reshape(np.shape(x))
         return self._long(low - x, high - x)
 
     def _long(self, low: Floats, high: Floats) -> Floats:

@@ -10,7 +10,7 @@ as independent, add up to N, each has its mass in a window as wide as the noise 
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf, log, log2
 from typing import Any
@@ -27,10 +27,15 @@ from discreet.counts.tree import TreeCounts
 from discreet.errors import TooLargeError
 from discreet.inference.true_counts import counts_of_outcomes, usual_totals
 from discreet.mechanisms.noise import CellNoise
-from discreet.model.size_priors import SizePrior, tabled
+from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.tails import kept
 from discreet.numerics.tilts import balancing_tilt
 
+_ENOUGH_DEVIATIONS = 2.0
+"""The most that the mean of all sizes together may be from the total, in standard deviations: it is then not unlikely under the tilt."""
+_UNLIKELY_SIZES = 1e-22
+"""Posterior probability of the sizes of a group that are left out at either end."""
 _TRANSFORM = 32
 """The cost of a value of a long sum, for each doubling of its length, against a product of a short one."""
 
@@ -63,6 +68,8 @@ class TiedSizes:
     rate: float
     law: TreeCounts
     """The law of the sizes, whose windows are under the tilt."""
+    _known: dict[TiedGroup, TreeCounts]
+    """The laws under the tilt of the counts of some groups."""
 
     @property
     def segment(self) -> TotalSegment:
@@ -74,10 +81,20 @@ class TiedSizes:
         """Bound on what the windows of all sizes leave out under the tilt."""
         return float(np.exp(self.law.log_outside))
 
-    def priors(self) -> list[SizePrior]:
-        """Return, for each group, what the total and all other groups say about its size."""
-        each = zip(self.groups, self.segment.windows, self.segment.completions, strict=True)
-        return [_prior(group, run.low, completion, self.rate, self.law.omitted) for group, run, completion in each]
+    def posterior(self, index: int) -> TreeCounts:
+        """The law of one group's counts: that under the tilt, with each size weighted by the chance that all others leave it."""
+        counts, left = self.counts(index), self.segment.completions[index]
+        chance = counts.sizes.value * left
+        first, last, dropped = kept(chance / chance.sum(), _UNLIKELY_SIZES)
+        sizes = range(counts.sizes.low + first, counts.sizes.low + last + 1)
+        with np.errstate(divide="ignore"):
+            log_left = np.log(left[first : last + 1])
+        segments = [
+            TotalSegment(low, s.log_factor[low - s.low : end - s.low] + log_left[low - sizes.start : end - sizes.start], s.windows, s.floor)
+            for s in counts.segments
+            if (low := max(s.low, sizes.start)) < (end := min(s.high + 1, sizes.stop))
+        ]
+        return replace(counts, segments=segments, log_outside=-inf, beyond=self.law.omitted + dropped)
 
     def omitted(self, dropped: float, chance: float) -> float:
         """Bound on what windows and sums left out, given the total: what sums dropped, and the probability of the total under the tilt."""
@@ -107,10 +124,6 @@ class TiedSizes:
             self._known[group] = _tilted(group, self.total, self.noise, self.rate)
         return self._known[group]
 
-    @cached_property
-    def _known(self) -> dict[TiedGroup, TreeCounts]:
-        return {}
-
     def made_once(self, counts: TreeCounts, place: int, make: Callable[[], Any]) -> Any:
         """Make an object of the law of a group's counts and one of its categories, once; the last ones are kept."""
         key = id(counts), place
@@ -130,18 +143,30 @@ class TiedSizes:
         return self.segment.sum.split(np.full(size, self.total, dtype=np.int64), rng)
 
 
+_Tilted = tuple[list[tuple[Run, float]], dict[TiedGroup, TreeCounts]]
+"""The law of every group's size with a bound on what it leaves out, and the laws of the counts of some groups."""
+
+
 def tied_sizes(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> TiedSizes:
     """The sizes of two or more groups whose total is public, under a tilt that makes their means add up to nearly the total."""
 
-    def tilted(rate: float) -> tuple[float, float, list[tuple[Run, float]]]:
-        laws = _laws(groups, total, noise, rate)
-        return sum(run.mean for run, _ in laws), sum(run.variance for run, _ in laws), laws
+    def tilted(rate: float) -> tuple[float, float, _Tilted]:
+        sizes, held = dict[TiedGroup, tuple[Run, float]](), dict[TiedGroup, TreeCounts]()
+        for group in groups:
+            if group not in sizes:
+                counts = _tilted(group, total, noise, rate)
+                _check_work(len(groups), len(counts.sizes.value))
+                sizes[group] = counts.sizes, counts.omitted
+                if len(held) < limits.GROUPS_HELD:
+                    held[group] = counts
+        laws = [sizes[group] for group in groups]
+        return sum(run.mean for run, _ in laws), sum(run.variance for run, _ in laws), (laws, held)
 
-    rate, laws = balancing_tilt(tilted, total, longest=noise.slope)
+    rate, (laws, held) = balancing_tilt(tilted, total, close=_ENOUGH_DEVIATIONS, longest=noise.slope)
     outside = sum(omitted for _, omitted in laws)
     segment = TotalSegment(total, np.zeros(1), [run for run, _ in laws], FLOOR)
     law = TreeCounts([segment], np.zeros((1, len(groups)), dtype=np.int64), log(outside) if outside > 0.0 else -inf)
-    return TiedSizes(groups, total, noise, rate, law)
+    return TiedSizes(groups, total, noise, rate, law, held)
 
 
 def tied_evidence(tied: TiedSizes) -> float:
@@ -178,25 +203,6 @@ def _check_work(groups: int, cells: int) -> None:
             f"the noise spreads the size of each of {groups:,} groups over about {cells:,} values: too many for posteriors where only the "
             "total is public. Less noise (a larger epsilon) or fewer groups need fewer"
         )
-
-
-def _prior(group: TiedGroup, low: int, completion: Floats, rate: float, omitted: float) -> SizePrior:
-    held = np.nonzero(completion > 0.0)[0]
-    first, last = int(held[0]), int(held[-1])
-    u = np.arange(low + first, low + last + 1, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        return tabled(low + first, group.log_prior(u, rate) + np.log(completion[first : last + 1]), omitted)
-
-
-def _laws(groups: Sequence[TiedGroup], total: int, noise: CellNoise, rate: float) -> list[tuple[Run, float]]:
-    """The law of every group's size under a tilt, and a bound on what it leaves out; groups that do not differ have one."""
-    known: dict[TiedGroup, tuple[Run, float]] = {}
-    for group in groups:
-        if group not in known:
-            counts = _tilted(group, total, noise, rate)
-            _check_work(len(groups), len(counts.sizes.value))
-            known[group] = counts.sizes, counts.omitted
-    return [known[group] for group in groups]
 
 
 def _tilted(group: TiedGroup, total: int, noise: CellNoise, rate: float) -> TreeCounts:

@@ -270,13 +270,9 @@ class ReleasedTable(TablePosterior):
 
     def _any_total(self, position: int) -> TreeCounts:
         """The law of the true counts of a group whose size is not known."""
-        prior = self.size_prior if self.mechanism._table.n is None else self._size_priors[position]
-        return counts_of_outcomes(self._parameters(position), [(self.mechanism.noise, self._row(position))], prior)
-
-    @cached_property
-    def _size_priors(self) -> dict[int, SizePrior]:
-        """Return for every group that may have records, what a public total and the other groups say about its size."""
-        return dict(zip(self._held, self._tied.priors(), strict=True))
+        if self.mechanism._table.n is not None:
+            return self._tied.posterior(self._held.index(position))
+        return counts_of_outcomes(self._parameters(position), [(self.mechanism.noise, self._row(position))], self.size_prior)
 
     @cached_property
     def _held(self) -> list[int]:

@@ -4,8 +4,8 @@ Arrays without labels: groups on the first axis, categories on the second. Three
 total of all groups, or nothing. Groups are gone through in blocks, so that memory is bounded and cost is linear in the cells.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from math import ceil
 
 import numpy as np
@@ -22,6 +22,7 @@ from discreet.counts.batched.sums import laws_of_sizes
 from discreet.counts.batched.tilts import matched_tilts
 from discreet.counts.batched.windows import UNBOUNDED, RiseTable
 from discreet.counts.factors import Kernel
+from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.noise_aware import probability_law
 from discreet.inference.tables.other_groups import TiedGroup, check_groups, tied_sizes
@@ -214,10 +215,13 @@ def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: Group
 def _of_one_group(table: Table, row: int, noise: CellNoise, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
     """Write the summaries of a group that one tilt cannot hold, as for a single release."""
     held, cells = table.possible[row], table.cells
-    if not held.any():
-        return
-    counts = counts_of_outcomes(cells.a[row, held], [(noise, cells.z[row, held])], prior)
-    unsure = table.open[row]
+    if held.any():
+        _write(table, row, counts_of_outcomes(cells.a[row, held], [(noise, cells.z[row, held])], prior), tail, result)
+
+
+def _write(table: Table, row: int, counts: TreeCounts, tail: float, result: GroupSummaries) -> None:
+    """Write the summaries of a group whose counts have this law."""
+    unsure, cells = table.open[row], table.cells
     for i, cell in enumerate(np.flatnonzero(table.possible[row]).tolist()):
         run = counts.marginal(i)
         result.count_mean[row, cell], result.count_std[row, cell] = run.mean, run.variance**0.5
@@ -293,11 +297,11 @@ class _PublicTotal:
                 done = not wide and _all_at_once(self.table, weighted, tail, result)
                 error = result.error[batch.rows].max(axis=1, initial=0.0)
                 for i in np.flatnonzero((error > _HARD) | (not done)).tolist():
-                    prior = self._alone.get(int(batch.rows[i]))
-                    if prior is None and not done:
-                        prior = self._prior(batch, i, others[i], float(weighted.omitted[i]))
-                    if prior is not None:
-                        _of_one_group(block, int(batch.rows[i]), self.noise, prior, tail, result)
+                    row = int(batch.rows[i])
+                    if row in self._alone:
+                        _write(block, row, self._alone[row](), tail, result)
+                    elif not done:
+                        _of_one_group(block, row, self.noise, self._prior(batch, i, others[i], float(weighted.omitted[i])), tail, result)
             return result
 
         return joined(self.table, each_block(self.table, summaries))
@@ -310,8 +314,8 @@ class _PublicTotal:
     def _each_alone(self, tail: float) -> GroupSummaries:
         """The summaries of groups that are all looked at by themselves."""
         result = known(self.table)
-        for row, prior in self._alone.items():
-            _of_one_group(self.table, row, self.noise, prior, tail, result)
+        for row, counts in self._alone.items():
+            _write(self.table, row, counts(), tail, result)
         return joined(self.table, [result])
 
     def _error(self, law: Floats, others: Floats, frequencies: Frequencies, left: float) -> Floats:
@@ -322,8 +326,8 @@ class _PublicTotal:
         return np.asarray(relative_error(frequencies, completion) + more)
 
     @cached_property
-    def _alone(self) -> dict[int, SizePrior]:
-        """Return the law of the size of each row's group by the total and all other groups, from sums that lose nothing.
+    def _alone(self) -> dict[int, Callable[[], TreeCounts]]:
+        """Return what gives the law of the counts of each row's group, from sums over all other groups that lose nothing.
 
         It is empty where there are too many groups for these sums, or for the time that each takes, or their sizes are too uncertain. Few
         groups are one block of rows.
@@ -333,14 +337,15 @@ class _PublicTotal:
         if many.sum() > limits.GROUPS_CONVOLVED or not _are_few(table, self.total):
             return {}
         if many.sum() == 1:
-            return {rows[0]: tabled(self.total, np.zeros(1), 0.0)}
+            group, size = self._group(rows[0]), known_size(self.total)
+            return {rows[0]: partial(counts_of_outcomes, np.array(group.a), [(self.noise, group.raw)], size)}
         groups = [group for row, times in zip(rows, many.tolist(), strict=True) for group in [self._group(row)] * times]
         try:
-            priors = tied_sizes(groups, self.total, self.noise).priors()
+            tied = tied_sizes(groups, self.total, self.noise)
         except TooLargeError:
             return {}
         first = (np.cumsum(many) - many).tolist()
-        return {row: priors[at] for row, at in zip(rows, first, strict=True)}
+        return {row: partial(tied.posterior, at) for row, at in zip(rows, first, strict=True)}
 
     def _group(self, row: int) -> TiedGroup:
         held, cells = self.table.possible[row], self.table.cells
