@@ -6,7 +6,8 @@ Where only the total N is public, the posterior weight of a table's counts is a 
 
 For one group alone that is the posterior of counts with a private total, whose prior is `p_g(u) ∝ Γ(b_g + u)/u! · W_g(N - u)`, W_g the
 convolution of the V_h of all other groups. Multiplying every V_h by e^{λu} changes nothing. With λ such that the means of these laws, taken
-as independent, add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of them.
+as independent, nearly add up to N, each has its mass in a window as wide as the noise of its group, and a tree of sums completes all of
+them: a group's posterior is its law under the tilt, with each size weighted by the chance that all others leave it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
