@@ -448,5 +448,5 @@ def _history(connection: "Connection", budget: Budget, latest: int | None = None
 
 
 def _made(connection: "Connection", query: "Select[Any]", make: Callable[[Mapping[str, Any]], _Made]) -> tuple[_Made, ...]:
-    """Return the value made of each row that a query finds."""
-    return tuple(make(cast("Mapping[str, Any]", row)) for row in connection.execute(query).mappings())
+    """Return the value made of each row that a query finds. All are fetched first, so that a damaged one leaves no ledger locked."""
+    return tuple(make(cast("Mapping[str, Any]", row)) for row in connection.execute(query).mappings().all())

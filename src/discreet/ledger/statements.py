@@ -142,7 +142,7 @@ def charged_amounts(connection: "Connection", dataset: str | None = None, newest
     if newest is not None:
         query = query.where(spends().c.number <= newest)
     found: dict[str, list[Amount]] = {}
-    for row in map(dict, connection.execute(query).mappings()):
+    for row in map(dict, connection.execute(query).mappings().all()):
         charged = row.get("divergence")
         loss = Loss(amount_of(row["epsilon"]), amount_of(row["delta"]))
         divergence = None if charged is None else amount_of(charged)
