@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def _written(folder: Path, kind: str) -> Path:
     elif kind == "sav":
         pytest.importorskip("pyreadstat").write_sav(TABLE.to_pandas(), str(place))
     else:
-        with sqlite3.connect(place) as connection:
+        with closing(sqlite3.connect(place)) as connection, connection:
             connection.execute("CREATE TABLE answers (who, hours, age)")
         place = place / "answers"
     return place

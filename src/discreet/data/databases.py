@@ -194,7 +194,11 @@ def _connection(found: _Source) -> Any:
 def _file_connection(path: str) -> sqlite3.Connection:
     """A file of SQLite that nothing can change, with functions that SQLite lacks."""
     file = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-    [encoding] = file.execute("PRAGMA encoding").fetchone()
+    try:
+        [encoding] = file.execute("PRAGMA encoding").fetchone()
+    except sqlite3.Error:
+        file.close()
+        raise
     # SQLite's own knows the letters from A to Z alone.
     file.create_function("lower", 1, lambda text: text.lower() if isinstance(text, str) else text, deterministic=True)
     # SQLite writes 15 digits, in which different numbers are the same text.
