@@ -35,6 +35,8 @@ from discreet.numerics.tilts import balancing_tilt
 
 _ENOUGH_DEVIATIONS = 2.0
 """The most that the mean of all sizes together may be from the total, in standard deviations: it is then not unlikely under the tilt."""
+_HELD = 1 << 20
+"""The numbers of laws that are kept from the search for the tilt: with wide noise they would fill the memory, and are computed anew."""
 _UNLIKELY_SIZES = 1e-22
 """Posterior probability of the sizes of a group that are left out at either end."""
 _TRANSFORM = 32
@@ -152,14 +154,14 @@ def tied_sizes(groups: Sequence[TiedGroup], total: int, noise: CellNoise) -> Tie
     """The sizes of two or more groups whose total is public, under a tilt that makes their means add up to nearly the total."""
 
     def tilted(rate: float) -> tuple[float, float, _Tilted]:
-        sizes, held = dict[TiedGroup, tuple[Run, float]](), dict[TiedGroup, TreeCounts]()
+        sizes, held, room = dict[TiedGroup, tuple[Run, float]](), dict[TiedGroup, TreeCounts](), _HELD
         for group in groups:
             if group not in sizes:
                 counts = _tilted(group, total, noise, rate)
                 _check_work(len(groups), len(counts.sizes.value))
                 sizes[group] = counts.sizes, counts.omitted
-                if len(held) < limits.GROUPS_HELD:
-                    held[group] = counts
+                if len(held) < limits.GROUPS_HELD and counts.work <= room:
+                    held[group], room = counts, room - counts.work
         laws = [sizes[group] for group in groups]
         return sum(run.mean for run, _ in laws), sum(run.variance for run, _ in laws), (laws, held)
 
