@@ -17,7 +17,6 @@ PAGES = [next(DOCS.rglob(f"{name}.md")) for name in BEGINNINGS]
 TERMS = {
     "budget": "budgets?",
     "category": "category|categories",
-    "concentration": "concentrations?",
     "delta": "δ",
     "dirichlet-distribution": "Dirichlet",
     "epsilon": "ε",
