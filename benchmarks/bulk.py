@@ -119,8 +119,8 @@ def tables(record: dict[str, Any]) -> str:
     """Markdown."""
     parts = [
         f"""\
-Two-sided geometric noise on independent counts, exact by discreet and by OpenDP, in floats by diffprivlib; and noise that keeps totals, by
-discreet, for as many counts. Ratios are to discreet with warm tables. "Stops" is where ten times the last size would take longer than
+Two-sided geometric noise on independent counts, exact by discreet and by OpenDP, in floats by diffprivlib; and discreet's noise that keeps
+totals. Ratios are to discreet with warm tables. "Stops" is where ten times the last size would take longer than
 {MOST_SECONDS:g} s. Memory includes the result. On {record["machine"]}:"""
     ]
     for epsilon in EPSILONS:

@@ -42,7 +42,6 @@ from discreet.sampling.two_categories import Envelope
 from discreet_papers import theory
 from discreet_papers.claim import Claim
 from discreet_papers.claims import compute_claims
-from discreet_papers.contenders import exact_mean
 
 __all__ = [
     "COVERED",
@@ -176,7 +175,6 @@ def size_limits() -> Numbers:
         "limits: killed spenders": test_ledger_faults.WHOLE,
         "limits: racing processes": test_ledger_faults.RACERS,
         "limits: records of a filter": limits.FILTER_RECORDS,
-        "limits: candidates of k = 4, n = 600, in millions": comb(603, 3) / 1e6,
         **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},
         **{f"limits: least ε of a lattice law, k = {k}": _least_lattice_epsilon(k) for k in (3, 4, 5)},
     }
@@ -461,7 +459,6 @@ def proofs() -> Numbers:
         "proof: part ii, left": (2.0 - 16.0 / 32.0**2) * (1.0 - q),
         "proof: part ii, right": 1.0 + q / 2.0,
         "proof: pieces": test_concavity.pieces_of_part_three(),
-        "proof: 2 GS": 2.0 * theory.PAPER_SENSITIVITY,
     }
 
 
@@ -558,21 +555,12 @@ def claim_numbers(claim: Claim) -> Numbers:
 
 
 def theory_examples() -> Numbers:
-    """The places where reproduction.md says that a statement fails."""
-    upper, lower = theory.theorem_4_5(ONES, [500, 500], "0.5", 0)["EHD"][1], theory.theorem_4_5(ONES, [1, 1], 1, 0)["EHD"][0]
+    """Where reproduction.md says that a statement fails."""
     steps = theory.theorem_4_5(ONES, [50, 50], 1, 2)["LSZhang"][0]
     return {
         "theory: LSZhang at n = 100, true": steps.left,
         "theory: LSZhang at n = 100, claimed": steps.right,
-        "theory: EHD, true over claimed": upper.left / upper.right,
-        "theory: EHD with two records, true": lower.left,
-        "theory: EHD with two records, claimed": lower.right,
     }
-
-
-def poster() -> Numbers:
-    """Mean errors at k = 4, n = 600 with the poster's noise, rounded to the nearest integer."""
-    return {f"poster: {name}, k = 4, n = 600": exact_mean(name, 600, 4, rounding="nearest") for name in ("EHDS-delta", "LSDim")}
 
 
 POOLED_WORLDS = 100
@@ -625,7 +613,6 @@ SOURCES = (
     Source(acceptance, slow=True, noise=1e-3),  # the mixture's weights come from a fit in floating point
     Source(claims),
     Source(theory_examples),
-    Source(poster),
     Source(pooling, slow=True, noise=1e-3),
     Source(independence, slow=True),
 )

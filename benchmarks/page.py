@@ -49,23 +49,23 @@ def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> 
 
 
 _LISTS = """\
-OpenDP and diffprivlib are *given* the list of candidates, its scores and the scale before the clock starts; these have
-[a table of their own](#first-releases-lists-and-the-scale). The scale makes their law the smooth mechanism's. It depends on the data, which
-their own proofs do not cover. "papers' way" is the papers' algorithm, written down straightforwardly. Ratios in brackets are to discreet;
+OpenDP and diffprivlib are *given* the list of candidates, its scores and the scale before the clock starts
+([timed below](#first-releases-lists-and-the-scale)). The scale makes their law the smooth mechanism's, and depends on the data, which
+their own proofs do not cover. "papers' way" is the papers' algorithm, written straightforwardly. Ratios in brackets are to discreet;
 "stops" says what the next size was predicted to take."""
 _ASIDE = """\
-discreet keeps tables of public numbers between releases of the same prior and n. "List and scores" and "scale" are what OpenDP and
-diffprivlib are given above. Ratios are to discreet's later releases."""
+discreet keeps tables of public numbers between releases of the same prior and n. "List and scores" and "scale" are what the others
+are given above. Ratios are to discreet's later releases."""
 _VARIES = """\
-The time of OpenDP's exact noisy max is random and varies widely from call to call. At n = 10,000,000 only a few calls fit: which of its
-two variants is ahead there, and their growth exponents for k = 2, are within that noise."""
+The time of OpenDP's exact noisy max varies widely from call to call. At n = 10,000,000 only a few calls fit: which of its two variants
+is ahead there, and their growth for k = 2, are within that noise."""
 _COUNTS = """\
 discreet draws on the whole lattice at once, checks, and makes the record. OpenDP's draw is exact, diffprivlib's is in floats."""
 _ACCURACY = """\
-Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over the least that any
-ε-private mechanism can have (a linear program). The loss is the exact worst case of the law. OpenDP's and diffprivlib's exponential
-mechanisms have the *global* sensitivity here, as their guarantees ask. Noisy max and the histograms are simulated (± a standard error); all
-else is computed. For k = 2, one noisy count by any library, at ε, is `LatticeGeometric`."""
+Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over
+[the least that is possible](accuracy.md#how-far-from-the-best-possible-mechanism). The loss is the exact worst case. OpenDP's and
+diffprivlib's exponential mechanisms have the *global* sensitivity here, as their guarantees ask. Noisy max and the histograms are simulated
+(± a standard error). For k = 2, one noisy count by any library, at ε, is `LatticeGeometric`."""
 
 
 def page(record: Row) -> str:
@@ -74,14 +74,14 @@ def page(record: Row) -> str:
     limits = f"{record['limits']['seconds']:g} s or {record['limits']['megabytes'] / 1024:g} GB"
     return f"""# Benchmarks
 
-One private posterior, by discreet and by what one would take instead, measured in one run. `python -m benchmarks --write` measures anew and
-rewrites this page, its plot and `benchmarks.json`. Read the ratios: times belong to the machine.
+One private posterior, by discreet and by what one would take instead, measured in one run by `python -m benchmarks --write`, which makes
+this page. Read the ratios: times belong to the machine.
 
 {record["machine"]}, {versions}.
 
 ε = {record["epsilon"]}, prior of ones, 40 % of the records in the first category. Each contender goes on
-until the next size is predicted to take more than {limits}. A time is the median of repeated releases, each by a new mechanism, and of each
-the lesser of wall-clock and processor time. discreet's releases are made without the quantum of time at whose multiples they otherwise end.
+until the next size is predicted to take more than {limits}. A time is the median over releases, each by a new mechanism, of the lesser of
+wall-clock and processor time, without the quantum of time at whose multiples releases end.
 Memory is what is added to the process after its imports and a first small release.
 
 ![Time of one release against the number of records](benchmarks.png)
@@ -96,8 +96,8 @@ tables; so do `mechanisms`, `sampling`, `privacy`, `accuracy`, `sources`, `group
 
 
 def _speedups(record: Row) -> str:
-    told = f"""Both trees in one run, in processes that take turns: `python -m benchmarks.against {record["before"]} --write`
-measures this anew. On {record["machine"]}:"""
+    told = f"""Both trees in one run, in processes that take turns (`python -m benchmarks.against {record["before"]} --write`).
+On {record["machine"]}:"""
     body = [[row["case"], shown(row["before"]), shown(row["after"]), f"{row['before'] / row['after']:.2g}×"] for row in record["rows"]]
     return f"{told}\n\n{table(['', 'before', 'after', 'before / after'], body)}\n"
 

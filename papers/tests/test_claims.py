@@ -166,8 +166,8 @@ def test_the_number_of_claims_of_each_verdict_is_the_one_quoted() -> None:
 
 
 def test_a_claim_whose_quoted_number_changed_is_noticed() -> None:
-    claim = _claim("candidates")
-    changed = dict.fromkeys(claim.numbers, 90)
+    claim = _claim("published-edge")
+    changed = dict.fromkeys(claim.numbers, 0.5)
     assert disagreements(claim_numbers(replace(claim, numbers=changed)), load(), NOISE)
 
 
