@@ -60,6 +60,10 @@ class Reading(ABC):
         """Standard deviations."""
         return np.array([law.std() for law in self._laws()])
 
+    def _cell_moments(self) -> tuple[Floats, Floats]:
+        """Expected values and standard deviations, which nobody changes."""
+        return self.mean(), self.std()
+
     def interval(self, mass: float = 0.95) -> Floats | Counts:
         """Equal-tailed intervals that each hold this much probability, discrete ones at least: (low, high) on the last axis."""
         return np.array([law.interval(mass) for law in self._laws()])
@@ -257,8 +261,9 @@ class Reading(ABC):
         if kind not in ("eti", "hdi"):
             raise InvalidInputError(f"kind must be 'eti' or 'hdi', got {shown(kind)!r}")
         share = check_share(mass, "mass")
-        ends = self.hdi(share) if kind == "hdi" else self.interval(share)
-        numbers = {"mean": self.mean(), "sd": self.std(), "low": ends[..., 0], "high": ends[..., 1]}
+        low, high = np.moveaxis(self.hdi(share) if kind == "hdi" else self.interval(share), -1, 0).copy()
+        mean, sd = self._cell_moments()
+        numbers = {"mean": mean, "sd": sd, "low": low, "high": high}
         return summary_frame(self.by, {"category": self.categories} if self.categories else {}, numbers, library)
 
     def plot(self, ax: "Axes | None" = None, mass: float = 0.95, **look: Unpack[GroupLook]) -> "Axes":
