@@ -18,13 +18,8 @@ from benchmarks.computed import (
     COVERED,
     COVERED_AT,
     ODDS,
-    PRIVATE,
-    PRIVATE_AT,
     PROMISED_AT,
     PROMISED_FOR,
-    REMAPPED,
-    REMAPPED_AT,
-    REMAPPED_BY,
     SOURCES,
     Numbers,
 )
@@ -165,31 +160,6 @@ def _coverage(numbers: Mapping[str, float | str]) -> str:
     return table(("naive coverage", *(f"n={n}, ε={epsilon}" for n, epsilon in cells)), rows)
 
 
-def _remap(numbers: Mapping[str, float | str]) -> str:
-    rows = []
-    for prior, n in REMAPPED.items():
-        shown = ", ".join(prior)
-        excess = [
-            " / ".join(f"{100.0 * _float(numbers, f'remap: {name}, {shown}, ε = {e}'):.1f}" for e in REMAPPED_AT) + " %"
-            for name in REMAPPED_BY
-        ]
-        rows.append((f"({shown.replace('1/2', '½')}), {n}", " / ".join(REMAPPED_AT), *excess))
-    return table(("prior, n", "ε", *REMAPPED_BY), rows)
-
-
-def _private(numbers: Mapping[str, float | str]) -> str:
-    def cell(way: str, prior: tuple[str, ...]) -> str:
-        keys = [f"private: {way}, {', '.join(prior)}, ε = {epsilon}" for epsilon in PRIVATE_AT]
-        return " / ".join(f"{100.0 * _float(numbers, key):.1f}" for key in keys) + " %"
-
-    ways = {"remapped": "remapped", "not_listed": "remapped, nothing listed", "plain": "noisy counts, none below 0"}
-    rows = [
-        (f"({', '.join(prior).replace('1/2', '½')}), {n}", " / ".join(PRIVATE_AT), *(cell(way, prior) for way in ways))
-        for prior, n in PRIVATE.items()
-    ]
-    return table(("prior, n", "ε", *ways.values()), rows)
-
-
 def _worst_loss(numbers: Mapping[str, float | str]) -> str:
     bases = {"HellingerGlobal": "proof", "HellingerSmooth": "proof", "HellingerLocal": "none"}
     rows = []
@@ -214,8 +184,6 @@ TABLES: Mapping[str, Callable[[Mapping[str, float | str]], str]] = {
     "odds": _odds,
     "promises": _promises,
     "coverage": _coverage,
-    "remap": _remap,
-    "private": _private,
     "worst_loss": _worst_loss,
     "rounding": _rounding,
 }

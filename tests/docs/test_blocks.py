@@ -124,7 +124,7 @@ def walk(
             execute(step, str(page), namespace)
 
 
-LONG_PAGES = ("accuracy.md", "choosing.md", "faq.md", "gallery.md")
+LONG_PAGES = ("accuracy.md", "choosing.md", "gallery.md")
 """What they compute takes long."""
 
 

@@ -46,7 +46,7 @@ def test_noise_that_is_a_tenth_off_is_noticed() -> None:
     [((1, 1), 10, "0.7"), (("0.5", "0.5"), 10, "1"), ((2, 5), 10, "1"), ((1, 1, 1), 4, "2.5")],
 )
 def test_where_nothing_is_listed_reports_are_near_the_best(prior: Any, n: int, epsilon: str) -> None:
-    """docs/explain/mechanisms.md has the measured means."""
+    """docs/explain/mechanisms.md has the largest of the measured means."""
     found = mean_excess(prior, n, epsilon, 6)
     assert -1e-9 <= found.remapped <= 1e-8
     assert -1e-9 <= found.not_listed < 0.02
