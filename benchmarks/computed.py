@@ -4,11 +4,11 @@ A source returns numbers by key, and a key begins with a word and a colon: `rema
 kept in docs/research/numbers.json; `benchmarks/quotes.py` puts it into the pages. A search over random worlds has a seed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, comb, log, log10, pi, sqrt
+from math import ceil, comb, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
@@ -18,7 +18,6 @@ from tests.inference import pooling as pooling_support
 from tests.ledger import test_faults as test_ledger_faults
 from tests.mechanisms import private_remap_support, test_remap
 from tests.model import test_concavity, test_distances
-from tests.sampling.test_lattice import log_choose
 from tests.support import PRECISION
 
 import discreet as dc
@@ -38,7 +37,6 @@ from discreet.numerics.balls import ball
 from discreet.numerics.divergences import RELATIVE_ERROR
 from discreet.present.odds import odds_factor, surest
 from discreet.sampling.many_categories import Mixture, check_size
-from discreet.sampling.two_categories import Envelope
 from discreet_papers import theory
 from discreet_papers.claim import Claim
 from discreet_papers.claims import compute_claims
@@ -439,46 +437,15 @@ def proofs() -> Numbers:
 
 
 def acceptance() -> Numbers:
-    """Of the samplers for lattice noise, for two categories and for more."""
+    """Of the sampler for three categories or more."""
     rng = np.random.default_rng(7)
     return {
-        "acceptance: lattice, k = 1,000, ε = 0.1": _lattice_acceptance(1000, 0.1),
-        "acceptance: envelope, worlds": _ENVELOPES,
-        "acceptance: envelope, least": min(_envelope_acceptance(*world) for world in _envelope_worlds()),
         "acceptance: mixture, worlds": _MIXTURES,
         "acceptance: mixture, least": min(_mixture_acceptance(rng) for _ in range(_MIXTURES)),
-        "acceptance: mixture, least in a corner": min(_corner_acceptance(rng) for _ in range(_MIXTURES)),
     }
 
 
-def _lattice_acceptance(k: int, epsilon: float) -> float:
-    """Σ NB² / max NB, NB the negative binomial law of the sum of k geometrics of scale 2/ε."""
-    total = np.arange(int(40 * k / epsilon))
-    log_law = log_choose(total + k - 1, np.full(1, k - 1)) - epsilon / 2.0 * total + k * log(-np.expm1(-epsilon / 2.0))
-    law = np.exp(log_law)
-    return float(law @ law / law.max())
-
-
-_ENVELOPES, _MIXTURES = 500, 150
-
-
-def _envelope_worlds() -> Iterator[tuple[dc.Beta, int, int, float]]:
-    """A prior, a dataset and a rate of any size."""
-    rng = np.random.default_rng(6)
-    for _ in range(_ENVELOPES):
-        n = int(10.0 ** rng.uniform(0, 4))
-        prior = dc.Beta(*(f"{10.0 ** rng.uniform(-3, 3):.3g}" for _ in range(2)))
-        yield prior, n, int(rng.integers(0, n + 1)), 10.0 ** rng.uniform(-3, 4)
-
-
-def _envelope_acceptance(prior: dc.Beta, n: int, x: int, rate: float) -> float:
-    """The weights of all candidates over the bound."""
-    first = np.arange(n + 1.0)
-    candidates = np.stack([prior.a + first, prior.b + n - first], axis=-1)
-    exact = Fraction(str(rate))
-    sampler = Envelope(prior.exact, (x, n - x), lambda: ball(exact))
-    weight = np.exp(-rate * np.asarray(dc.hellinger(candidates[x], candidates)))
-    return float(Fraction(float(weight.sum())) / sampler.total_bound)
+_MIXTURES = 150
 
 
 def _mixture_acceptance(rng: np.random.Generator) -> float:
@@ -488,19 +455,6 @@ def _mixture_acceptance(rng: np.random.Generator) -> float:
     prior = dc.Dirichlet([f"{10.0 ** rng.uniform(-4, 3):.3g}" for _ in range(k)])
     counts = rng.multinomial(n, rng.dirichlet(np.full(k, 10.0 ** rng.uniform(-1, 1))))
     return _mixture_share(prior, counts, 10.0 ** rng.uniform(-2, 4))
-
-
-def _corner_acceptance(rng: np.random.Generator) -> float:
-    """In a world made to be hard: equal parameters of any size, counts in a corner, on an edge or spread, a law spread widely."""
-    k = int(rng.integers(3, 9))
-    n = int(rng.integers(1, {3: 60, 4: 20, 5: 11, 6: 8, 7: 6, 8: 5}[k]))
-    prior = dc.Dirichlet([f"{10.0 ** rng.uniform(-9, 6):.3g}"] * k)
-    share = int(rng.choice([n, n // 2, 0]))
-    counts = np.array([(n - share) // k + (i < (n - share) % k) for i in range(k)])
-    counts[0] += share
-    distance = np.asarray(dc.hellinger(prior.concentration + counts, prior.concentration + simplex_points(n, k)))
-    depth = log(len(distance)) * rng.uniform(0.2, 2.0)
-    return _mixture_share(prior, counts, float(f"{depth / np.median(distance):.6g}"))
 
 
 def _mixture_share(prior: dc.Dirichlet, counts: Counts, rate: float) -> float:

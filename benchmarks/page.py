@@ -57,10 +57,9 @@ _ASIDE = """\
 discreet keeps tables of public numbers between releases of the same prior and n. "List and scores" and "scale" are what the others
 are given above. Ratios are to discreet's later releases."""
 _VARIES = """\
-The time of OpenDP's exact noisy max varies widely from call to call. At n = 10,000,000 only a few calls fit: which of its two variants
-is ahead there, and their growth for k = 2, are within that noise."""
+OpenDP's exact noisy max varies widely from call to call: which of its variants is ahead at n = 10,000,000 is within that noise."""
 _COUNTS = """\
-discreet draws on the whole lattice at once, checks, and makes the record. OpenDP's draw is exact, diffprivlib's is in floats."""
+discreet also checks and makes the record. OpenDP's draw is exact, diffprivlib's is in floats."""
 _ACCURACY = """\
 Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over
 [the least that is possible](accuracy.md#how-far-from-the-best-possible-mechanism). The loss is the exact worst case. OpenDP's and
@@ -119,7 +118,7 @@ def tables(record: Row) -> str:
         _VARIES,
         _detail([row for row in speed if (row["k"], row["n"]) == (2, 10**6) and "seconds" in row]),
         "### Growth",
-        "Exponents of n, fitted by least squares to the times at the upper half of the sizes.",
+        "Exponents of n, fitted to the times at the upper half of the sizes.",
         _growth(speed),
         "## One release of noisy counts",
         _COUNTS,
