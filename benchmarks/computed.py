@@ -34,7 +34,7 @@ from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
 from discreet.model.datasets import simplex_points
 from discreet.numerics.balls import ball
-from discreet.numerics.divergences import RELATIVE_ERROR
+from discreet.numerics.gamma import RELATIVE_ERROR
 from discreet.present.odds import odds_factor, surest
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet_papers import theory

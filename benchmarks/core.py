@@ -9,7 +9,7 @@ from tests.support import PRECISION, Floats, World, ball, reference_gap, referen
 
 import discreet as dc
 from benchmarks.timing import growth, seconds, shown, table
-from discreet.numerics.divergences import bregman, gap
+from discreet.numerics.gamma import bregman, gap
 
 _LONGEST_WALK = 3 * 10**5
 _LARGEST_LATTICE = 10**5

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from sqlalchemy.exc import OperationalError
 import discreet as dc
 from discreet import limits
 from discreet.mechanisms import Mechanism
-from discreet.numerics.divergences import gap
+from discreet.numerics.gamma import gap
 from tests.places import ROOT
 
 Prior = dc.Dirichlet | dc.Beta
@@ -362,3 +364,21 @@ def run_module(module: str, *words: object) -> Any:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@contextmanager
+def watched() -> Iterator[set[str]]:
+    """The files of which a function is called meanwhile, in any thread; what imports run is not counted."""
+    seen: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_filename.startswith(str(Path(dc.__file__).parent)):
+            seen.add(frame.f_code.co_filename)
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)

@@ -23,7 +23,7 @@ from discreet.inference.noise_aware import NoiseAware
 from discreet.mechanisms import Mechanism
 from tests.inference.coverage import TOLERANCE, coverage, ks_p_value, make, release_of
 from tests.inference.laws import convolved, latent_counts
-from tests.support import lattice, lowered, mostly_slow
+from tests.support import lattice, lowered, mostly_slow, watched
 
 FALSE_ALARM = 1e-6
 Floats = NDArray[np.float64]
@@ -421,3 +421,17 @@ def test_the_coverage_test_can_fail() -> None:
     drawn_from, read_as = (make(dc.LaplaceHistogram, dc.Beta(1, 1), 50, epsilon) for epsilon in ("0.5", "0.55"))
     found = coverage(drawn_from, read_as=read_as)
     assert abs(found.noise_aware - 0.95) > 0.001
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "most"), [(2, 1000, 9), (3, 1000, 12), (10, 10**6, 12), (3, None, 15)], ids=["two", "three", "ten", "private n"]
+)
+def test_an_interval_goes_through_few_files(k: int, n: int | None, most: int) -> None:
+    """Whoever mends one has to know so many files of the library. The posterior is there, and its means are not."""
+    mechanism = dc.LatticeGeometric(dc.Dirichlet.uniform(k), n, 1)
+    release = mechanism.release([(n or 999) // k] * (k - 1) + [(n or 999) - (k - 1) * ((n or 999) // k)])
+    release.noise_aware().interval()  # whatever is imported late
+    posterior = release.noise_aware()
+    with watched() as seen:
+        posterior.interval()
+    assert 5 < len(seen) <= most, sorted(seen)

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 import discreet as dc
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.bayes_reports import round_to_total
-from discreet.numerics.divergences import gap
+from discreet.numerics.gamma import gap
 from tests.mechanisms import brute
 from tests.support import lattice, lowered, mostly_slow
 

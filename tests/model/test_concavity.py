@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_series, ctx
 
-from discreet.numerics.divergences import gap
+from discreet.numerics.gamma import gap
 from tests.support import Floats
 
 LOW, HIGH = Fraction(1, 32), Fraction(3, 2)

@@ -2,12 +2,8 @@
 
 import asyncio
 import re
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,9 +12,9 @@ import pytest
 import discreet as dc
 from discreet.web.access import Keys
 from discreet.web.application import application
+from tests.support import watched
 from tests.web.read.reader import BY, COUNTS, PRIOR, SINGLE
 
-SOURCE = str(Path(dc.__file__).parent)
 READ = {"level": "90", "about": "population"}
 LATER = {
     "answer": READ | {"level": "80"},
@@ -61,24 +57,6 @@ class Page:
         found = re.search(r'name="record" value="([^"]+)"', self.ask("/read/open", record.to_json().encode()))
         assert found is not None
         return found[1]
-
-
-@contextmanager
-def watched() -> Iterator[set[str]]:
-    """The files of which a function is called meanwhile, in any thread; what imports run is not counted."""
-    seen: set[str] = set()
-
-    def look(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_filename.startswith(SOURCE):
-            seen.add(frame.f_code.co_filename)
-
-    threading.setprofile(look)
-    sys.setprofile(look)
-    try:
-        yield seen
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from discreet.mechanisms.laplace import LaplaceDimension, LaplaceHistogram
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger_ball, renyi
 from discreet.numerics.balls import working_precision
-from discreet.numerics.divergences import to_hellinger
+from discreet.numerics.gamma import to_hellinger
 
 __all__ = [
     "CandidateWindows",

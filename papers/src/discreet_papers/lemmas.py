@@ -12,7 +12,7 @@ from flint import arb
 from discreet.arrays import Floats
 from discreet.mechanisms.hellinger import HellingerSmoothDelta
 from discreet.model.dirichlet import Beta
-from discreet.numerics.divergences import to_hellinger, two_count_gap
+from discreet.numerics.gamma import to_hellinger, two_count_gap
 
 __all__ = ["Algebra", "Sides", "Tail", "dilation", "dilation_tail", "induction_algebra", "laplace_dilation", "sliding"]
 

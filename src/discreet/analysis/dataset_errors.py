@@ -20,7 +20,7 @@ from discreet.mechanisms.reports import Clamped
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
-from discreet.numerics.divergences import count_gap, to_hellinger
+from discreet.numerics.gamma import count_gap, to_hellinger
 from discreet.numerics.gap_tables import gap_table
 
 Distance = Callable[[Any, Any], Any]

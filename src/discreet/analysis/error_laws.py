@@ -23,7 +23,7 @@ from discreet.mechanisms.reports import AsDrawn, Cut, Projected
 from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
-from discreet.numerics.divergences import to_hellinger, two_count_gap
+from discreet.numerics.gamma import to_hellinger, two_count_gap
 from discreet.numerics.sum_rules import panel_nodes, spreading_steps
 from discreet.text import html_fields
 from discreet.validation import check_levels, check_records

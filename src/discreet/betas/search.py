@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, ndtri
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.model.dirichlet import log_density
-from discreet.numerics.divergences import log_ratio_excess
+from discreet.numerics.gamma import log_gamma_excess, log_ratio_excess
 from discreet.numerics.incomplete_beta import LOGITS
 from discreet.numerics.roots import bracketed
 
@@ -156,8 +155,7 @@ class MiddleTerms:
     def __init__(self, alpha: Floats, beta: Floats) -> None:
         self.parameters = np.stack([alpha, beta])
         self.means = self.parameters / (alpha + beta)
-        density = log_density(self.parameters.T, self.means.T, alpha + beta, self.means.T)
-        self.known = density + np.log(self.means).sum(axis=0) - np.log(alpha)
+        self.known = log_gamma_excess(alpha + beta) - log_gamma_excess(self.parameters).sum(axis=0) - np.log(alpha)
 
     def at(self, chosen: Chosen, point: Floats) -> tuple[Floats, Floats, Floats]:
         """Points and 1 less them, as given; both relative to the means, as logarithms; and the logarithms of the terms."""

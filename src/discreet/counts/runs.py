@@ -42,6 +42,31 @@ class Run:
         return float(self.value @ (self.x - self.mean) ** 2)
 
 
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Runs of one width for the cells of some groups: their tilted laws, each adding up to 1."""
+
+    low: Counts
+    value: Floats
+    """Groups, cells, counts from `low` on."""
+    tail: Floats
+    """A bound for each group on the tilted probability that some count is outside its window."""
+    log_sum: Floats
+    """The logarithm, for each group, of the product of the sums of all tilted factors, as they are given."""
+
+    @property
+    def width(self) -> int:
+        return int(self.value.shape[2])
+
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """The mean and the variance of each count."""
+        j = np.arange(self.width, dtype=np.float64)
+        first = self.value @ j
+        spread = self.value @ (j * j) - first * first
+        return self.low + first, np.maximum(spread, 0.0)
+
+
 def completed(target: Run, step: Run, start: Run, fold: Callable[[Floats, Floats], Floats] = convolve) -> Run:
     """Return for each s of `start`: Σ_t step(t) target(s + t)."""
     first, last = max(target.low, start.low + step.low), min(target.high, start.high + step.high)

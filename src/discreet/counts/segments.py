@@ -165,6 +165,11 @@ class LawOfAnyTotal:
         """The first and the last total."""
         return self.segments[0].low, self.segments[-1].high
 
+    @property
+    def total(self) -> int | None:
+        """The total, if there is one alone."""
+        return self.totals[0] if len(self.segments) == 1 and self.segments[0].fixed else None
+
     @cached_property
     def log_sizes(self) -> Floats:
         """The logarithms of the weights of all totals."""

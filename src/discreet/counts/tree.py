@@ -54,11 +54,6 @@ class TreeCounts(LawOfAnyTotal):
         return np.zeros(len(self.windows), dtype=np.int64) if self.least is None else self.least
 
     @property
-    def total(self) -> int | None:
-        """The total, if there is one alone."""
-        return self.totals[0] if len(self.segments) == 1 and self.segments[0].fixed else None
-
-    @property
     def log_evidence(self) -> float:
         """The logarithm of the sum of all weights, those of the root as they are given."""
         return log_sum(self.log_sizes) + self.log_constant + (0.0 if self.origin is None else self.origin.log_constant())

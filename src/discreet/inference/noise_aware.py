@@ -209,10 +209,10 @@ class NoiseAware(Posterior):
             or min(self.prior.exact) < _LEAST_JOINT_PARAMETER
             or self.prior.exact_total > _LARGEST_JOINT_TOTAL
         ):
-            return [], list(range(self.prior.k))
+            return [], list(range(len(self.categories)))
         total = self.prior.exact_total
         a, b = (np.array([float(one) for one in exact]) for exact in (self.prior.exact, [total - one for one in self.prior.exact]))
-        return short_lines([(run.low, run.value) for run in map(self.counts.marginal, range(self.prior.k))], self.n, a, b)
+        return short_lines([(run.low, run.value) for run in map(self.counts.marginal, range(len(a)))], self.n, a, b)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -240,7 +240,7 @@ class NoiseAware(Posterior):
     def interval(self, mass: float = 0.95) -> Floats:
         """Equal-tailed intervals that each hold this much probability: one row (low, high) for each category."""
         tail = 0.5 * (1.0 - check_share(mass, "mass"))
-        ends = np.empty((self.prior.k, 2))
+        ends = np.empty((len(self.categories), 2))
         together, alone = self._lines
         for rows, lines in together:
             ends[rows, 0], ends[rows, 1], _ = lines.interval(tail, _TAIL_PRECISION)

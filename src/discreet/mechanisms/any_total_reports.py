@@ -25,7 +25,7 @@ from discreet.errors import TooLargeError
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Prior
-from discreet.numerics.divergences import gap
+from discreet.numerics.gamma import gap
 from discreet.numerics.gap_tables import gap_table
 from discreet.numerics.roots import crossing
 

@@ -28,7 +28,7 @@ from discreet.model.datasets import candidate_count, check_outcomes, simplex_poi
 from discreet.model.dirichlet import Prior
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
-from discreet.numerics.divergences import RELATIVE_ERROR, to_hellinger, two_count_gap
+from discreet.numerics.gamma import RELATIVE_ERROR, to_hellinger, two_count_gap
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.progress import Progress
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up

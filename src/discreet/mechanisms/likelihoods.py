@@ -18,7 +18,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.mechanisms.product_sums import SPARE, ProductSums, Tell, in_pieces
 from discreet.model.datasets import candidate_count
-from discreet.numerics.divergences import to_hellinger
+from discreet.numerics.gamma import to_hellinger
 from discreet.numerics.gap_tables import GapTable, gap_table
 from discreet.numerics.roots import last_inside
 from discreet.progress import Progress

@@ -7,7 +7,7 @@ chosen, in floating point, so that the sum is close to g and few proposals are r
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.numerics.divergences import to_hellinger
+from discreet.numerics.gamma import to_hellinger
 from discreet.sampling.domination import Target, even_weights
 
 _SLACK = 2.0

@@ -19,7 +19,7 @@ from scipy.special import gammaln, psi
 from discreet.arrays import Floats
 from discreet.counts.factors import Count, Split
 from discreet.model.size_priors import SizePrior
-from discreet.numerics.divergences import bregman
+from discreet.numerics.gamma import bregman
 
 
 def _log_over_factorial(x: Floats, reference: float) -> Floats:

@@ -26,8 +26,8 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Prior
 from discreet.numerics.balls import ball
-from discreet.numerics.divergences import gap, to_hellinger
 from discreet.numerics.exponentials import fall_of
+from discreet.numerics.gamma import gap, to_hellinger
 from discreet.numerics.gap_tables import GapTable
 from discreet.validation import Number, check_positive, check_records
 

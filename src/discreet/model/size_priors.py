@@ -12,8 +12,7 @@ from scipy.special import digamma
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
-from discreet.numerics.divergences import bregman
-from discreet.numerics.gamma import log_rising
+from discreet.numerics.gamma import bregman, log_rising
 from discreet.validation import check_moderate, shown
 
 _ALLOWED = "'flat', 'poisson:MEAN', 'negative-binomial:MEAN,SHAPE', an array of log weights for n = 0, 1, 2, ... or a function of n"

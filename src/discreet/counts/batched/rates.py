@@ -15,10 +15,9 @@ from scipy.special import gammaln
 
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.batched.tilts import check_widths
-from discreet.counts.batched.windows import Windows
 from discreet.counts.factors import Kernel, Noise
-from discreet.numerics.divergences import log_ratio_excess
-from discreet.numerics.gamma import log_gamma_excess
+from discreet.counts.runs import Windows
+from discreet.numerics.gamma import log_gamma_excess, log_ratio_excess
 from discreet.numerics.tilts import balancing_tilts
 
 RATE_DEPTH = 45.0

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.windows import GroupCells, Windows, ranges, windows
+from discreet.counts.batched.windows import GroupCells, ranges, windows
+from discreet.counts.runs import Windows
 from discreet.errors import TooLargeError
 from discreet.numerics.products import batches
 from discreet.numerics.tilts import CLOSE, balancing_tilts

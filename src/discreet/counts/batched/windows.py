@@ -12,13 +12,13 @@ noise of slope s has an error of about (s·length/2π)² of its mass, with a sig
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.factors import Kernel
+from discreet.counts.runs import Windows
 from discreet.numerics.gamma import log_rise, log_rise_means
 from discreet.numerics.roots import last_inside
 
@@ -81,31 +81,6 @@ class RiseTable:
         if len(self._known) == 1:
             return np.asarray(self._values[x])
         return np.asarray(self._values[np.searchsorted(self._known, a) * self._length + x])
-
-
-@dataclass(frozen=True, eq=False)
-class Windows:
-    """Tilted laws of the cells of some groups on windows of one width, each adding up to 1."""
-
-    low: Counts
-    value: Floats
-    """Groups, cells, counts from `low` on."""
-    tail: Floats
-    """A bound for each group on the tilted probability that some count is outside its window."""
-    log_sum: Floats
-    """The logarithm, for each group, of the product of the sums of all tilted factors, as they are given."""
-
-    @property
-    def width(self) -> int:
-        return int(self.value.shape[2])
-
-    @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """The mean and the variance of each count."""
-        j = np.arange(self.width, dtype=np.float64)
-        first = self.value @ j
-        spread = self.value @ (j * j) - first * first
-        return self.low + first, np.maximum(spread, 0.0)
 
 
 def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:

@@ -28,7 +28,7 @@ from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import SizePrior
-from discreet.numerics.divergences import bregman
+from discreet.numerics.gamma import bregman
 from discreet.numerics.tails import likeliest
 from discreet.progress import Progress
 

@@ -10,10 +10,9 @@ from flint import arb, ctx
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from discreet.numerics import divergences
+from discreet.numerics import gamma
 from discreet.numerics.balls import bregman_ball, gap_ball, refine
-from discreet.numerics.divergences import RELATIVE_ERROR, bregman, gap, jensen, log_ratio_excess
-from discreet.numerics.gamma import digamma_excess, log_gamma_excess, log_rising
+from discreet.numerics.gamma import RELATIVE_ERROR, bregman, digamma_excess, gap, jensen, log_gamma_excess, log_ratio_excess, log_rising
 from discreet.numerics.gap_tables import GapTable
 from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_survival
 from tests.support import PRECISION, Floats, quadrature_beta_cdf, reference_beta_cdf, reference_gap, relative_error
@@ -79,7 +78,7 @@ def test_the_obvious_code_fails_where_ours_does_not() -> None:
 def test_a_wrong_stirling_coefficient_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: the bound is tight enough to see corrections of 1e-13."""
     u, v = _pairs(2_000, seed=3)
-    monkeypatch.setattr(divergences, "STIRLING", divergences.STIRLING[:-3])
+    monkeypatch.setattr(gamma, "STIRLING", gamma.STIRLING[:-3])
     assert _worst(gap(u, v), u, v, reference_gap) > RELATIVE_ERROR
 
 
