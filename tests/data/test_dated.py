@@ -88,7 +88,7 @@ def test_what_other_periods_say_is_not_looked_at() -> None:
 @pytest.mark.parametrize("options", [{}, {"privacy_id": "who"}, {"by": BY}], ids=["records", "ids", "table"])
 def test_a_row_without_a_date_is_refused_and_not_dropped(bad: Any, words: str, options: dict[str, Any]) -> None:
     rows = [*((*row[:3], str(row[3])) for row in ROWS), ("p1", "never", "n", bad)]
-    with pytest.raises(SourceError, match=rf"{words}.*; a row without a date .* rows are never dropped"):
+    with pytest.raises(SourceError, match=rf"{words}.* never dropped"):
         dc.count(table(rows), "smoking", LABELS, dated=("date", "2025-11"), **options)
 
 
@@ -108,7 +108,7 @@ def test_every_day_of_the_calendar_is_a_date_and_no_other() -> None:
     ("dated", "options", "words"),
     [
         (("date", "Nov 2025"), {}, "period must be spelt as"),
-        ("date", {}, "dated must be a column of dates and the periods"),
+        ("date", {}, "dated must be"),
         (("date", "2025-11"), {"strict": True, "nulls": "never", "other": "never"}, "strict and dated do not go together"),
         (("who", "2025-11"), {"privacy_id": "who"}, "other columns than"),
         (("day", "2025-11"), {}, "day"),

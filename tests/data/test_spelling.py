@@ -47,7 +47,7 @@ def test_each_rule_does_what_it_is_called(rules: list[str], expected: int) -> No
         (["a", "A"], {"spelling": ["ignore case"]}, "the rules of spelling make some the same"),
         (["a", " a"], {"spelling": ["trim"]}, "the rules of spelling make some the same"),
         (["a", "b"], {"spelling": ["ignore case"], "mapping": {"A": "b"}}, "declared as two things"),
-        (["a", "b"], {"spelling": "trim"}, "spelling must be a sequence of some of 'trim', 'ignore case'"),
+        (["a", "b"], {"spelling": "trim"}, "spelling .* 'trim', 'ignore case'"),
         (["a", "b"], {"spelling": ["accents"]}, "spelling must be"),
         (["a", "b"], {"spelling": ["trim"], "strict": True, "other": "b", "nulls": "b"}, "strict and spelling do not go together"),
         (["a", "b"], {"spelling": ["ignore case"], "by": {"g": ["x", "X"]}}, "the rules of spelling make some the same"),

@@ -224,11 +224,11 @@ def test_a_persons_answers_move_no_size_and_all_their_cells_one_count(rows: list
 @pytest.mark.parametrize(
     ("region", "ward", "message"),
     [
-        (SECRET, 1, "^column 'region' has values outside the declared groups; .*private.*other_groups=.'region': ....; rows are never"),
-        (None, 1, "^column 'region' has nulls .*other_groups=.'region': ....; rows are never dropped$"),
-        ("north", 271828, "^column 'ward' has values outside the declared groups"),
+        (SECRET, 1, "^column 'region' .*private.*other_groups=.'region'"),
+        (None, 1, "^column 'region' has nulls .* never dropped$"),
+        ("north", 271828, "^column 'ward' has values"),
         ("north", None, "^column 'ward' has nulls"),
-        (None, 271828, "^column 'region' has nulls|^column 'ward' has values outside"),
+        (None, 271828, "^column ('region' has nulls|'ward' has values)"),
     ],
     ids=str,
 )

@@ -250,7 +250,7 @@ def test_long_mixtures_are_the_sum_of_their_components(a: list[float], n: int, e
 
 def test_what_cannot_be_computed_is_refused_plainly() -> None:
     three = release_of(make(dc.HellingerSmooth, dc.Dirichlet.uniform(3), 446, 1), (46, 150, 250))
-    with pytest.raises(dc.TooLargeError, match=r"HellingerSmooth.*100,128.*100,000.*LatticeGeometric"):
+    with pytest.raises(dc.TooLargeError, match=r"HellingerSmooth.*100,128.*100,000"):
         three.noise_aware()
     two = release_of(make(dc.HellingerGlobal, dc.Beta(1, 1), 200_000, 1), (100_000, 100_000))
     with pytest.raises(dc.TooLargeError, match=r"200,001.*100,001"):

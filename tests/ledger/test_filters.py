@@ -236,7 +236,7 @@ def test_what_the_sum_allows_is_never_refused(ledger: Ledger) -> None:
     assert ledger.remaining("survey") == Loss(Fraction(1))
     ledger.spend("survey", 1)
     assert ledger.remaining("survey").epsilon < 1
-    with pytest.raises(BudgetError, match=r"Rényi divergence .*'survey' .*; nothing was spent"):
+    with pytest.raises(BudgetError, match=r"Rényi.*'survey'.*nothing was spent"):
         ledger.spend("survey", 1)
     assert len(ledger.history("survey")) == 1
 
@@ -337,7 +337,7 @@ def test_a_filter_takes_no_release_with_a_delta(ledger: Ledger) -> None:
     [
         (1, 0, "0.1", "delta above 0"),
         (1, "1e-6", 2, "at most the budget's epsilon"),
-        (1, "1e-6", 1, "no more releases of ε = 1 than the plain sum does, 1"),
+        (1, "1e-6", 1, "releases of ε = 1 .*, 1"),
         (1, "1e-6", "0.5", "no more releases"),
         (1, "1e-6", 0, "greater than 0"),
         (1, "1e-6", "many", "planned_epsilon must be"),

@@ -28,7 +28,7 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
         ledger.spend("survey", 0.1)
     assert ledger.spent("survey") == Loss(Fraction(1))
     assert ledger.remaining("survey") == Loss(Fraction(0))
-    with pytest.raises(BudgetError, match=r"needs ε = 0\.0+1 and 'survey' has ε = 0 left of ε = 1; nothing was spent"):
+    with pytest.raises(BudgetError, match=r"ε = 0\.0+1 .*'survey'.* ε = 0 .* ε = 1;"):
         ledger.spend("survey", "1e-30")
     assert len(ledger.history("survey")) == 10
 
@@ -190,7 +190,7 @@ def test_names_must_be_text_that_can_be_shown(ledger: Ledger, name: Any) -> None
 def test_a_ledger_begins_with_its_first_dataset(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     for action in (ledger.datasets, lambda: ledger.spend("survey", 1)):
-        with pytest.raises(LedgerError, match=r"there is no ledger .* make one by .*\.create\(") as caught:
+        with pytest.raises(LedgerError, match=r"no ledger .*\.create\(") as caught:
             action()
         assert "discreet ledger create" in caught.value.in_shell
     assert not (tmp_path / "ledger.db").exists()

@@ -51,7 +51,7 @@ def test_ten_tenths_are_one_in_every_month(tmp_path: Path) -> None:
         for _ in range(10):
             ledger.spend("visits", 0.1, period=month)
         assert ledger.remaining("visits", month) == Loss(Fraction(0))
-        with pytest.raises(BudgetError, match=f"needs ε = 0.001 in {month} and 'visits' in {month} has ε = 0 left of ε = 1; nothing"):
+        with pytest.raises(BudgetError, match=f"ε = 0.001 in {month} .* {month} has ε = 0 .* ε = 1;"):
             ledger.spend("visits", "0.001", period=month)
     assert ledger.remaining("visits", MONTHS[2]) == Loss(Fraction(1))
     assert ledger.spent("visits") == Loss(Fraction(2))
@@ -60,7 +60,7 @@ def test_ten_tenths_are_one_in_every_month(tmp_path: Path) -> None:
 
 def test_several_periods_are_charged_by_one_line_all_or_nothing(ledger: Ledger) -> None:
     ledger.spend("visits", "0.2", period="2025-02")
-    with pytest.raises(BudgetError, match=r"needs ε = 0.1 in each month of 2025-01\.\.2025-03 and 'visits' in 2025-02 has ε = 0 left"):
+    with pytest.raises(BudgetError, match=r"ε = 0.1 .* 2025-01\.\.2025-03 .* 2025-02 has ε = 0 "):
         ledger.spend("visits", "0.1", period="2025-01..2025-03")
     assert left(ledger, "2025-01", "2025-02", "2025-03") == [Fraction("0.2"), 0, Fraction("0.2")]
     line = ledger.spend("visits", "0.1", period="2025-03..2025-05")

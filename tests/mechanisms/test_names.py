@@ -67,7 +67,7 @@ GIVEN: list[tuple[Any, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("bases", "body", "now"), GIVEN)
 def test_a_class_that_gives_a_former_name_is_refused(bases: tuple[type, ...], body: dict[str, Any], now: str) -> None:
-    with pytest.raises(dc.InvalidInputError, match=rf"gives \w+, which is called {now} from version 0\.3 on; rename it there$"):
+    with pytest.raises(dc.InvalidInputError, match=rf" {now} from version 0\.3 on"):
         type("Mine", bases, {"__module__": __name__, **body})
 
 

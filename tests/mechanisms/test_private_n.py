@@ -174,7 +174,7 @@ def test_a_release_of_any_dataset_and_its_record(counts: tuple[int, ...]) -> Non
     [
         ('"n": null', '"n": 5', "null"),
         ('"version": 2', '"version": 1', "whole number"),
-        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', "neighbours: replace one.*neighbours: add or remove one"),
+        ('"neighbours": "add or remove one"', '"neighbours": "replace one"', ": replace one.*: add or remove one"),
         ('"neighbours": "add or remove one"', '"neighbours": "nothing"', "neighbours"),
         ('"mechanism": "LatticeGeometric"', '"mechanism": "HellingerGlobal"', "no option"),
     ],

@@ -77,7 +77,7 @@ def test_the_last_year_ends_with_the_calendar() -> None:
 def test_the_kinds_of_periods() -> None:
     assert [check_every(every) for every in ("day", "month", "quarter", "year")] == list(EVERY)
     for other in ("week", "Month", "", None, 30):
-        with pytest.raises(InvalidInputError, match="every must be 'day', 'month', 'quarter' or 'year'"):
+        with pytest.raises(InvalidInputError, match="'day', 'month', 'quarter' or 'year'"):
             check_every(other)
 
 
@@ -106,7 +106,7 @@ def test_a_day_has_begun_where_clocks_are_furthest_ahead() -> None:
 )
 def test_a_run_that_no_text_names_is_refused(every: Any, first: Any, last: Any) -> None:
     """Otherwise the second of September would be a month of its own, with a budget of its own."""
-    with pytest.raises(InvalidInputError, match=r"^(a run of periods has two ends that|period has|every must be)"):
+    with pytest.raises(InvalidInputError, match=r"^(a run of periods|period has|every must be)"):
         PeriodRange(every, first, last)
 
 

@@ -59,7 +59,7 @@ def test_three_categories_have_less_error_the_more_alike_they_are() -> None:
     [
         (12, ALIKE, "the size of every group"),
         (None, ALIKE, "the size of every group"),
-        ([5, 7], ALIKE[:1], "2 shares of at least 0 that add up to 1 for each of 2 groups"),
+        ([5, 7], ALIKE[:1], "2 shares .* each of 2 groups"),
         ([5, 7], [["0.3", "0.6"]] * 2, "that add up to 1"),
     ],
 )

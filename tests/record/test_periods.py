@@ -58,7 +58,7 @@ def test_records_without_periods_are_written_as_before() -> None:
     [
         ({"period": "2026-1"}, "the guarantee's period must be spelt as"),
         ({"period": 7}, "the guarantee's period must be text"),
-        ({"unit": "record"}, "the unit must be|a promise about periods is about all records of one person"),
+        ({"unit": "record"}, "the unit must be|about all records of one person"),
         ({"epsilon": "0.1"}, "the record claims"),
     ],
 )

@@ -224,12 +224,12 @@ def test_noise_that_is_ten_percent_off_is_seen_by_the_coverage() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "category", "says"),
     [
-        (("north", "f"), ("north", "f"), "never", r"compares two different groups, got \('north', 'f'\) twice"),
+        (("north", "f"), ("north", "f"), "never", r"\('north', 'f'\) twice"),
         (("north", "x"), ("north", "f"), "never", "sex must be one of 'f', 'm'; got 'x'"),
         ("north", ("north", "f"), "never", "a group has a label for each of region, sex"),
-        (("north", "f"), ("north", "m"), "daily", "category must be one of 'never', 'former', 'current'; got 'daily'"),
-        (("north", "f"), ("south", "f"), "current", r"'current' is declared impossible in group \('south', 'f'\): its probability is 0"),
-        (("south", "f"), ("north", "f"), "current", r"'current' is declared impossible in group \('south', 'f'\): its probability is 0"),
+        (("north", "f"), ("north", "m"), "daily", "category .*'never', 'former', 'current'.*'daily'"),
+        (("north", "f"), ("south", "f"), "current", r"'current' .*impossible.* \('south', 'f'\)"),
+        (("south", "f"), ("north", "f"), "current", r"'current' .*impossible.* \('south', 'f'\)"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_one_line(promise: Promise, first: Any, second: Any, category: str, says: str) -> None:

@@ -187,7 +187,7 @@ def test_with_one_column_a_group_is_its_label() -> None:
     posterior = _release("sizes", by={"region": ["north", "south"]}, truth=TRUTH[:2]).noise_aware()
     assert list(posterior) == ["north", "south"]
     assert posterior["south"].n == posterior.size["south"].mean() == 35
-    with pytest.raises(dc.InvalidInputError, match="region must be one of 'north', 'south'; got 'east'"):
+    with pytest.raises(dc.InvalidInputError, match=r"region .*'north', 'south'.*'east'"):
         posterior["east"]
     with pytest.raises(dc.InvalidInputError, match="a label for each of region"):
         posterior["south", "f"]
