@@ -9,7 +9,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import exp
+from dataclasses import replace
+from math import exp, inf
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,11 @@ def test_the_blocks_that_run_here_count_each_person_once(tmp_path: Path, monkeyp
             assert count_persons(noisy), f"line {step.line}"
             counted += 1
     assert counted == 3
-    with pytest.raises(dc.ClaimError):  # what another library drew is no record of discreet's
-        dc.Release.from_json(namespace["read"].to_json())
+    theirs, release = namespace["theirs"], namespace["release"]
+    assert "discreet promises nothing" in theirs.promise
+    unclaimed = replace(release, guarantee=dc.Guarantee(inf, 1, basis="none"))
+    with pytest.raises(dc.ClaimError):  # what another library drew is no record of discreet's own mechanisms
+        dc.Release.from_json(unclaimed.to_json())
 
 
 @pytest.mark.slow
