@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, comb, log10, pi, sqrt
+from math import ceil, log10, pi, sqrt
 
 import numpy as np
 from scipy.special import betainc, betaincinv, polygamma
@@ -150,7 +150,6 @@ def size_limits() -> Numbers:
         "limits: counts listed": limits.POSTERIOR_CANDIDATES,
         "limits: counts of a Hellinger likelihood": limits.LIKELIHOOD_CANDIDATES,
         "limits: records of a Hellinger likelihood": limits.LIKELIHOOD_RECORDS,
-        "limits: categories of a Hellinger likelihood": limits.LIKELIHOOD_CATEGORIES,
         "limits: tail of a window": 2.0 * limits.WINDOW_TAIL,
         "limits: tail of a posterior": limits.WINDOW_TAIL,
         "limits: groups of a public total": limits.GROUPS_CONVOLVED,
