@@ -62,7 +62,7 @@ def _random_case(rng: np.random.Generator) -> tuple[Mechanism, brute.Outcome]:
 
 
 WORLDS, EXACT_AT_LEAST, LARGEST_EXCESS = 30, 28, 1e-5
-"""Quoted by docs/explain/mechanisms.md."""
+"""docs/explain/mechanisms.md quotes the last."""
 
 
 @pytest.mark.slow
