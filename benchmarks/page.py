@@ -1,6 +1,7 @@
 """docs/research/benchmarks.md and its plot, made from docs/research/benchmarks.json alone: what is published is what was measured."""
 
 import json
+import re
 from collections.abc import Iterable
 from math import log
 from pathlib import Path
@@ -71,7 +72,7 @@ def page(record: Row) -> str:
     """The whole page."""
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     limits = f"{record['limits']['seconds']:g} s or {record['limits']['megabytes'] / 1024:g} GB"
-    return f"""# Benchmarks
+    whole = f"""# Benchmarks
 
 One private posterior, by discreet and by what one would take instead, measured in one run by `python -m benchmarks --write`, which makes
 this page. Read the ratios: times belong to the machine.
@@ -92,6 +93,8 @@ Memory is what is added to the process after its imports and a first small relea
 `python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part. `python -m benchmarks core` prints other
 tables; so do `mechanisms`, `sampling`, `privacy`, `accuracy`, `sources`, `groups`, `contrasts`, `augmentation` and `explore`.
 """
+    # A part that was measured elsewhere says where.
+    return re.sub(rf"\s+On {re.escape(record['machine'])}:", "", whole)
 
 
 def _speedups(record: Row) -> str:

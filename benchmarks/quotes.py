@@ -169,21 +169,9 @@ def _worst_loss(numbers: Mapping[str, float | str]) -> str:
     return table(("mechanism", "basis", "largest loss/ε", "where (prior; n; ε)"), rows)
 
 
-def _rounding(numbers: Mapping[str, float | str]) -> str:
-    shown = {"gap": "`gap`", "bregman": "`bregman`", "hellinger": "`hellinger`, equal totals, k = 2..50"}
-    promised = {name: _float(numbers, "rounding: promised") for name in shown}
-    promised["hellinger"] = _float(numbers, "rounding: promised of hellinger")
-    rows = [
-        (label, f"{numbers['rounding: points']:,}", like(_float(numbers, f"rounding: {name}"), "1.1e-16"), like(promised[name], "2.8e-14"))
-        for name, label in shown.items()
-    ]
-    return table(("function", "points", "largest relative error", "promised"), rows)
-
-
 TABLES: Mapping[str, Callable[[Mapping[str, float | str]], str]] = {
     "odds": _odds,
     "promises": _promises,
     "coverage": _coverage,
     "worst_loss": _worst_loss,
-    "rounding": _rounding,
 }

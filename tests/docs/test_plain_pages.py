@@ -20,9 +20,7 @@ TERMS = {
     "delta": "δ",
     "dirichlet-distribution": "Dirichlet",
     "epsilon": "ε",
-    "exponential-mechanism": "exponential mechanisms?",
     "group": "groups?",
-    "hellinger-distance": "Hellinger distance",
     "ledger": "ledgers?",
     "mechanism": "mechanisms?",
     "noise-aware": "noise-aware",
@@ -35,7 +33,7 @@ TERMS = {
     "sensitivity": "sensitivity|sensitivities",
     "unit-of-privacy": "unit of privacy",
 }
-"""How the words of the glossary are written. Those that are also everyday words, such as filter, are left out."""
+"""How the words of the glossary are written. Those that are also everyday words are left out."""
 
 LINK = re.compile(r"\[[^]]*(?:\[[^]]*\][^]]*)*\]\([^)]*\)")
 NO_PROSE = (
