@@ -37,22 +37,28 @@ def _needed(planes: BetaPlanes, allowed: float = NODE_ERROR) -> NodesNeeded:
     return nodes_needed(planes.of_count, planes.of_sum, a, b, planes.of_rest.shape[1], allowed)
 
 
+def _one_by_one(planes: BetaPlanes) -> BetaMixture:
+    """The first mixture, which is added up one by one."""
+    rows = planes.mixture(0)
+    return BetaMixture(rows.weight, rows.a, rows.b)
+
+
 def _guesses(mixture: BetaMixture) -> Floats:
     return matched_logits(np.array([mixture.mean()]), np.array([mixture.std() ** 2]), TAIL)
 
 
 def _wrong(planes: BetaPlanes, allowed: float) -> tuple[float, float]:
     """How far the probabilities beyond both ends are from what they should be, and the bound on that."""
-    mixture = planes.mixture(0)
+    mixture = _one_by_one(planes)
     low, high, error, _ = planes.interval(planes.of_sum, _guesses(mixture), TAIL, 1e-10, allowed)
     return max(abs(float(mixture.cdf(low[0])) - TAIL), abs(float(mixture.sf(high[0])) - TAIL)), float(error[0])
 
 
 def _below(planes: BetaPlanes, nodes: int, off: Floats) -> tuple[float, float]:
     """How far the probability below a first guess is from what it should be with so many nodes, and the bound that follows from `off`."""
-    logit, sums = _guesses(planes.mixture(0)), PlaneSums(planes, nodes, off)
+    logit, sums = _guesses(_one_by_one(planes)), PlaneSums(planes, nodes, off)
     found = sums.beyond(slice(None), logit)[0][0]
-    return abs(float(found[0]) - float(planes.mixture(0).cdf(expit(logit[0, 0])))), float(sums.error[0])
+    return abs(float(found[0]) - float(_one_by_one(planes).cdf(expit(logit[0, 0])))), float(sums.error[0])
 
 
 def _chosen(planes: BetaPlanes) -> tuple[int, Floats]:
@@ -118,6 +124,6 @@ def test_all_rests_where_logarithms_are_beyond_floats() -> None:
     zero, one = np.zeros(1, dtype=np.int64), np.ones(1)
     planes = BetaPlanes(of_count / of_count.sum(), of_rest / of_rest.sum(), np.ones((1, 999)), zero, zero, one, one)
     with lowered(PLANE_COMPONENTS=10**6):
-        mixture = planes.mixture(0)
+        mixture = _one_by_one(planes)
     low, high, error, _ = planes.interval(planes.of_sum, _guesses(mixture), TAIL, 1e-9)
     assert max(abs(float(mixture.cdf(low[0])) - TAIL), abs(float(mixture.sf(high[0])) - TAIL)) <= float(error[0]) + 1e-12 <= 1e-10

@@ -1,7 +1,7 @@
 """Counts that others published. Oracle: enumeration of true counts and noise, each noisy count taken through the steps one by one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, floor
 from typing import Any
@@ -13,9 +13,14 @@ from scipy.special import betainc, erf, logsumexp
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.counts.batched.tilts import batched_windows
+from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.factors import Kernel
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.published import SUPPRESSED
 from discreet.model.datasets import simplex_points
+from discreet.numerics.gamma import log_rise
+from tests.support import lowered
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-10
@@ -353,3 +358,88 @@ def test_a_true_count_that_was_published_leaves_no_smaller_one() -> None:
     post = release.noise_aware()
     assert post.count_probabilities("former")[0].max() == 9
     assert post.count_probabilities("current")[0].min() == 10
+
+
+# --- tables of few records, whose counts are listed -------------------------------------------------------------------------
+
+
+def small_table(world: World, sizes: tuple[int, int] | None) -> tuple[dc.Release[Any], Floats, Floats, Floats]:
+    """Two groups by two categories with a public total of 6, or public sizes; and by enumeration weights and parameters of Betas.
+
+    The last two have a row for each cell and a column for each set of counts.
+    """
+    points = simplex_points(6, 4)
+    n = np.add.reduceat(points, [0, 2], axis=1)
+    if sizes is not None:
+        points, n = points[held := (n == sizes).all(axis=1)], n[held]
+    a = np.array([float(each) for each in world.a])
+    each = {y: np.array([world.likelihood(x, y) for x in range(7)]) for y in set(world.published)}
+    with np.errstate(divide="ignore"):
+        logs = sum(np.log(each[y][points[:, i]]) for i, y in enumerate(world.published))
+    for g in range(2):  # sizes of two groups are as likely as each other
+        for size in range(7):
+            chosen = n[:, g] == size
+            logs[chosen] += dc.Dirichlet(world.a).predictive(size).logpmf(points[chosen, 2 * g : 2 * g + 2]) if size else 0.0
+    counts = [world.published[:2], world.published[2:]]
+    made = [getattr(dc.noise, name)(*given) for name, *given in world.steps]
+    public = 6 if sizes is None else list(sizes)
+    release = dc.observed(counts, noise=NOISES[world.kind](world.scale), steps=made, prior=dc.Dirichlet(world.a), n=public, by=BY)
+    mine = points + np.tile(a, 2)
+    return release, np.exp(logs - logsumexp(logs)), mine.T, (np.repeat(n, 2, axis=1) + a.sum() - mine).T
+
+
+@pytest.mark.parametrize("sizes", [None, (4, 2)])
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("steps", [name for name in STEPS if name != "none"])
+@pytest.mark.parametrize("kind", NOISES)
+def test_tables_of_few_records_against_enumeration(kind: str, steps: str, listed: bool, sizes: tuple[int, int] | None) -> None:
+    """All counts are listed and all groups read at once, or each group is read by itself: ends of intervals are within their error."""
+    published = [through(STEPS[steps], x, z) for x, z in ((3, 4), (1, -1), (0, 1), (2, 7))]
+    world = World(kind, Fraction(3, 2), STEPS[steps], (Fraction(1, 2), Fraction(5, 4)), tuple(published), None, 0.0)
+    release, weight, a, b = small_table(world, sizes)
+    with lowered(**({} if listed else {"LISTED_COUNTS": 0})):
+        figures = release.noise_aware().figures(0.9)
+    assert figures.mean.ravel() == pytest.approx((a / (a + b)) @ weight, abs=CLOSE)
+    assert figures.error.max() <= 2.01e-9
+    low, high = (betainc(a, b, end.reshape(4, 1)) @ weight for end in (figures.low, figures.high))
+    assert np.abs(low - 0.05).max() <= figures.error.max() + 1e-12
+    assert np.abs(high - 0.95).max() <= figures.error.max() + 1e-12
+    assert np.abs(low - 0.05).max() > 0.0
+
+
+def test_reading_a_small_table_with_other_noise_is_noticed() -> None:
+    world = World("laplace", Fraction(3, 2), STEPS["rounded"], (Fraction(1, 2), Fraction(5, 4)), (5, 0, 0, 5), None, 0.0)
+    _, weight, a, b = small_table(replace(world, kind="gaussian"), None)
+    figures = small_table(world, None)[0].noise_aware().figures()
+    assert np.abs(figures.mean.ravel() - (a / (a + b)) @ weight).max() > 1e-4
+
+
+def test_what_lies_outside_of_a_window_of_listed_counts_is_added_up() -> None:
+    """Oracle: the tilted law of all counts, on 0 to 12."""
+    x, top = np.arange(13), np.array([[12, 9]])
+    cells = GroupCells(np.array([[5, 2]]), np.array([[0.3, 1.7]]), Kernel(0.8), top, RiseTable(np.array([0.3, 1.7]), 12))
+    cells = replace(cells, listed=cells.log_factors(-np.abs(np.array([5, 2])[:, None] - x)[None] * 0.8))
+    ((_, found),) = batched_windows(cells, np.array([0.2]), 3.0)
+    left = 0.0
+    for i in range(2):
+        law = np.where(
+            x <= top[0, i], np.exp(log_rise(float(cells.a[0, i]), x.astype(float)) - 0.8 * np.abs(cells.z[0, i] - x) + 0.2 * x), 0.0
+        )
+        inside = slice(int(found.low[0, i]), int(found.low[0, i]) + found.width)
+        held = law[inside].sum()
+        assert found.value[0, i, : len(law[inside])] == pytest.approx(law[inside] / held, abs=1e-14)
+        left += law.sum() / held - 1.0
+    assert found.width < len(x)
+    assert found.tail[0] == pytest.approx(left, rel=1e-12)
+    assert found.tail[0] > 0.0
+
+
+def test_sums_over_groups_that_cannot_be_added_up_are_refused() -> None:
+    """Suppressed counts may be anything up to the threshold, which is wider than the noise says."""
+    counts = [[None, None, 1500], [None, 1400, 1300], [None, 1200, 1100]]
+    by = {"region": ["north", "south", "east"]}
+    prior = dc.Dirichlet([1, 1, 1])
+    release = dc.observed(counts, noise="laplace:1", steps="suppressed:1000", prior=prior, n=9000, by=by)
+    assert release.noise_aware().figures().mean.sum(axis=1) == pytest.approx(np.ones(3))
+    with lowered(GROUP_PRODUCTS=1 << 20), pytest.raises(TooLargeError, match="too many values"):
+        release.noise_aware().figures()

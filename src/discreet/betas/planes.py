@@ -15,13 +15,12 @@ Where the weights are smooth a few rests stand for all (`nodes`).
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import expit
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.betas.mixtures import BetaMixture
 from discreet.betas.nodes import NODE_ERROR, nodes_needed
+from discreet.betas.rows import BetaRows, Block
 from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, powers
 from discreet.errors import TooLargeError
 from discreet.numerics.incomplete_beta import beta_cdf
@@ -56,19 +55,19 @@ class BetaPlanes:
         return BetaPlanes(*(getattr(self, name)[chosen] for name in names))
 
     def interval(
-        self, smooth: Floats, guesses: Floats, tail: float, precision: float, allowed: float = NODE_ERROR
+        self, smooth: Floats, guesses: Floats, tail: float, precision: float, allowed: float = NODE_ERROR, *, by_rows: bool = True
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """The points with probability `tail` below and above them, and how far the probability beyond either is from that at most.
 
         `smooth` is the weight of the sum of count and rest, also where it is left out of the planes because next to nothing is there;
         `guesses` are the logits where both points are looked for first, and `allowed` is what nodes may change in a probability. Weights
-        are taken relative to their sums, which come last.
+        are taken relative to their sums, which come last. What is not found so is looked for in `mixture`, or left open if not `by_rows`.
         """
         low, high, error, whole = np.empty((4, len(self)))
 
         def search(chosen: Counts, sums: PlaneSums) -> None:
-            def exact(row: int) -> BetaMixture | None:
-                return self.mixture(int(chosen[row])) if self.of_sum[chosen[row]].any() else None
+            def exact(row: int) -> BetaRows | None:
+                return self.mixture(int(chosen[row])) if by_rows and self.of_sum[chosen[row]].any() else None
 
             low[chosen], high[chosen], wrong = equal_tailed(sums.beyond, guesses[:, chosen], tail, precision, exact)
             error[chosen], whole[chosen] = wrong + sums.error, sums.whole
@@ -89,18 +88,20 @@ class BetaPlanes:
             search(hard[rows], PlaneSums(self.rows(hard[rows])))
         return low, high, error, whole
 
-    def mixture(self, row: int) -> BetaMixture:
-        """Return one mixture as a distribution; TooLargeError if it has too many components to be added up one by one."""
+    def mixture(self, row: int) -> BetaRows:
+        """Return one mixture as a distribution; TooLargeError if it has more components than are held."""
         counts, rests = self.of_count.shape[1], self.of_rest.shape[1]
         if counts * rests > limits.PLANE_COMPONENTS:
             raise TooLargeError(
                 f"the noise leaves {counts * rests:,} pairs of a count and a rest of its group possible; at most "
-                f"{limits.PLANE_COMPONENTS:,} are added up one by one. Less noise (a larger epsilon) needs fewer"
+                f"{limits.PLANE_COMPONENTS:,} are held as one mixture. Less noise (a larger epsilon) needs fewer"
             )
-        weight = sliding_window_view(self.of_sum[row], rests) * self.of_rest[row] * self.of_count[row][:, None]
-        x, r = np.nonzero(weight > 0.0)
-        first, least = self.a[row] + self.first[row], self.b[row] + self.least[row]
-        return BetaMixture(weight[x, r] / weight.sum(), first + x, least + r)
+        first, least, n = int(self.first[row]), int(self.least[row]), np.arange(counts + rests - 1)
+        rest = n[:, None] - np.arange(counts)
+        of_rest = np.where((rest >= 0) & (rest < rests), self.of_rest[row][np.clip(rest, 0, rests - 1)], 0.0)
+        weights = of_rest * self.of_count[row] * self.of_sum[row][:, None]
+        block = Block(first, first + least + n, weights / weights.sum())
+        return BetaRows([block], float(self.a[row]), float(self.b[row]))
 
 
 class PlaneSums:

@@ -121,8 +121,9 @@ def equal_tailed(
     with np.errstate(over="ignore", invalid="ignore"):  # far beyond a quantile
         logit, error = quantiles(evaluate, guesses, tail, precision)
     point, open_ = np.asarray(expit(logit)), ~(error <= precision * tail)
-    above = open_[1] & (logit[1] >= LOGITS[1] - _AT_END) & np.isfinite(error[1])  # no float lies between such a quantile and 1
-    point[1, above], error[1, above], open_[1, above] = 1.0, tail, False
+    ends = np.array([logit[0] <= LOGITS[0] + _AT_END, logit[1] >= LOGITS[1] - _AT_END]) & open_ & np.isfinite(error)
+    point[1, ends[1]], error[1, ends[1]] = 1.0, tail  # no float lies between such a quantile and 1
+    open_ &= ~ends
     for upper, row in np.argwhere(open_).tolist():
         mixture = exact(row)
         if mixture is None:

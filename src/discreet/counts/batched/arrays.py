@@ -21,10 +21,10 @@ from discreet.text import html_table
 
 DEPTH = 30.0
 """Windows hold all but e^-30 of a tilted law, nearly."""
-TRIMMED = 1e-9
-"""Probability that quantiles leave out at either end of a window."""
-_QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION = 2e-8, 1e-6
-"""The precision of quantiles: in probability, and relative to the probability beyond them."""
+TRIMMED = 0.05
+"""Probability that quantiles leave out at either end of a window, times their precision."""
+_QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION, _LISTED_PRECISION = 2e-8, 1e-6, 4e-10
+"""The precision of quantiles: in probability, and relative to the probability beyond them; and in probability where counts are listed."""
 Result = TypeVar("Result")
 
 _BLOCK = 1 << 13
@@ -89,6 +89,11 @@ class Table:
     def open(self) -> NDArray[np.bool_]:
         """The cells whose probability is not known to be 0 or 1."""
         return self.possible & (self.rest > 0.0)
+
+    @property
+    def precision(self) -> float:
+        """The precision of quantiles, in probability."""
+        return _QUANTILE_PRECISION if self.cells.listed is None else _LISTED_PRECISION
 
     @property
     def prior_total(self) -> Floats:
@@ -181,9 +186,9 @@ def joined(table: Table, parts: list[GroupSummaries]) -> GroupSummaries:
     return GroupSummaries(*(np.concatenate([getattr(part, name) for part in parts])[table.inverse] for name in names))
 
 
-def precision(tail: float) -> float:
+def precision(tail: float, probability: float = _QUANTILE_PRECISION) -> float:
     """Return the relative precision to which the probability beyond a quantile is `tail`."""
-    return min(_TAIL_QUANTILE_PRECISION, _QUANTILE_PRECISION / tail)
+    return min(_TAIL_QUANTILE_PRECISION, probability / tail)
 
 
 def known(table: Table) -> GroupSummaries:

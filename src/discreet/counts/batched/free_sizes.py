@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
+from discreet.betas.nodes import NODE_ERROR
 from discreet.betas.planes import BetaPlanes
 from discreet.betas.search import matched_logits
 from discreet.counts.batched.arrays import GroupSummaries, Table, precision
@@ -144,7 +145,7 @@ def summarise(batch: WeightedTotals, tail: float, result: GroupSummaries) -> Non
     to = batch.rows[group], cell
     result.mean[to], result.std[to] = mean[group, cell], np.sqrt(variance[group, cell])
     rests = batch.found.rests
-    for trim in (TRIMMED_TOTALS, _TRIMMED_AFTER_ALL):
+    for trim in (TRIMMED_TOTALS, _TRIMMED_AFTER_ALL) if batch.part.precision > TRIMMED_TOTALS else (_TRIMMED_AFTER_ALL,):
         left = _intervals(batch, rests, (group, cell), (mean[group, cell], variance[group, cell]), tail, trim, result)
         if not left.any():
             return
@@ -171,13 +172,16 @@ def _intervals(
         )
     left = np.zeros(len(group), dtype=np.bool_)
     guesses = matched_logits(*moments, tail)
+    close, allowed = precision(tail, batch.part.precision), min(NODE_ERROR, batch.part.precision)
     step = max(1, HELD // (counts + width))
     for start in range(0, len(group), step):
         part = slice(start, start + step)
         g, c = group[part], cell[part]
         planes, smooth = _planes(batch, rests, g, c, (first[part], counts), (least[part], width))
         here = batch.rows[g], c
-        result.low[here], result.high[here], wrong, whole = planes.interval(smooth, guesses[:, part], tail, precision(tail))
+        result.low[here], result.high[here], wrong, whole = planes.interval(
+            smooth, guesses[:, part], tail, close, allowed, by_rows=batch.part.cells.listed is None
+        )
         dropped = np.where(whole > 0.0, np.abs(1.0 - whole / np.maximum(batch.weight[g], 1e-300)), 1.0)
         result.error[here] = np.minimum(wrong + dropped + batch.omitted[g], 1.0)
         left[part] = dropped > _SEEN

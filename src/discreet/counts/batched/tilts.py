@@ -76,7 +76,7 @@ def balanced_tilts(cells: GroupCells, sizes: Counts, highest: float = np.inf) ->
     pull = -np.log((np.where(cells.top > 0, cells.a, 0.0).sum(axis=1) / k + share + 0.5) / (share + 1.5))
     tilt = np.where(np.abs(pull) > 0.5 * cells.slope, pull, 0.0)
     steepest = cells.slope + _STEEPEST + float(np.log(max(1.0, cells.a.max(initial=1.0))))
-    steepest += cells.noise.curvature * float(np.abs(sizes - np.where(cells.top > 0, cells.z, 0).sum(axis=1)).max(initial=0.0))
+    steepest += cells.noise.curvature * float(np.abs(sizes - cells.centres.sum(axis=1)).max(initial=0.0))
 
     def moments(rows: Counts, at: Floats) -> tuple[Floats, Floats]:
         """Return the moments, under the highest tilt where one is beyond it; a mean that is too small there is as good as right."""
@@ -93,7 +93,7 @@ def matched_tilts(cells: GroupCells, log_slope: LogSlope, shared: float = 0.0) -
     would lose the larger totals, and next to none has all of them.
     """
     everything = np.arange(len(cells))
-    start = np.where(cells.top > 0, cells.z, 0).sum(axis=1).astype(np.float64)
+    start = cells.centres.sum(axis=1).astype(np.float64)
     highest = max(0.5 * cells.slope, min(shared, 0.9 * cells.slope))
     tilt = np.minimum(log_slope(np.maximum(start, 0.5), everything)[0], highest)
     gentle = np.clip(tilt - shared, -_GENTLE * cells.slope, _GENTLE * cells.slope) + shared

@@ -38,6 +38,8 @@ class GroupCells:
     top: Counts
     """The largest possible count of each cell; 0 where the cell is not possible."""
     table: "RiseTable"
+    listed: Floats | None = None
+    """The log factor of every cell for all its counts from 0 on, where few are possible: `noise` then says nearly how it falls."""
 
     @property
     def slope(self) -> float:
@@ -49,7 +51,18 @@ class GroupCells:
 
     def rows(self, chosen: NDArray[np.int64] | slice) -> "GroupCells":
         """Return the factors of the cells of some of the groups."""
-        return GroupCells(self.z[chosen], self.a[chosen], self.noise, self.top[chosen], self.table)
+        listed = None if self.listed is None else self.listed[chosen]
+        return GroupCells(self.z[chosen], self.a[chosen], self.noise, self.top[chosen], self.table, listed)
+
+    def log_factors(self, likelihoods: Floats) -> Floats:
+        """Return the log factors of all counts from 0 on, given their log likelihoods."""
+        x, top = np.arange(likelihoods.shape[2]), self.top[:, :, None]
+        return np.where(x <= top, likelihoods + self.table(self.a[:, :, None], np.minimum(x, top)), -np.inf)
+
+    @property
+    def centres(self) -> Counts | Floats:
+        """The noisy counts, or the counts with the largest factors where these are listed; 0 where the cell is not possible."""
+        return np.where(self.top > 0, self.z if self.listed is None else self.listed.argmax(axis=2), 0)
 
     def log_factor(self, x: Counts, tilt: Floats) -> Floats:
         """ln g(x) e^{tilt x} for one count of each cell."""
@@ -85,6 +98,10 @@ class RiseTable:
 
 def ranges(cells: GroupCells, tilt: Floats, depth: float) -> tuple[Counts, Counts]:
     """The first and the last count of each cell whose log factor is within `depth` of the cell's largest."""
+    if cells.listed is not None:
+        logs = _tilted(cells.listed, tilt)
+        held = logs >= logs.max(axis=2, keepdims=True) - depth
+        return held.argmax(axis=2), held.shape[2] - 1 - held[:, :, ::-1].argmax(axis=2)
     # numerics.tails cuts laws that are listed; these have up to 2^60 counts, and are cut by height before any of them is listed.
     candidates = _peaks(cells, tilt)
     top = _last_counts(cells, tilt, depth, candidates)
@@ -149,6 +166,8 @@ def _last_counts(cells: GroupCells, tilt: Floats, depth: float, candidates: list
 def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float) -> Windows:
     """The tilted laws on windows as wide as the widest of these ranges."""
     width = int((high - low).max()) + 1
+    if cells.listed is not None:
+        return _windows_of_list(_tilted(cells.listed, tilt), low, width)
     away = (low - cells.z)[:, :, None] + np.arange(width, dtype=np.float64)
     log_value = cells.noise.log_factor(away)
     if tilt.any():
@@ -167,6 +186,22 @@ def windows(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: f
     value /= total[:, :, None]
     log_sum = (height + np.log(total) + tilt[:, None] * cells.z).sum(axis=1)
     return Windows(low, value, _tails(cells, tilt, low, low + width - 1, depth, total), log_sum)
+
+
+def _tilted(listed: Floats, tilt: Floats) -> Floats:
+    """The logarithms of listed factors under the tilt of each group."""
+    return np.asarray(listed + tilt[:, None, None] * np.arange(listed.shape[2]))
+
+
+def _windows_of_list(logs: Floats, low: Counts, width: int) -> Windows:
+    """Return windows of laws whose factors are all listed: what lies outside is added up."""
+    height = logs.max(axis=2, keepdims=True)
+    every = np.exp(logs - height)
+    value = np.take_along_axis(np.pad(every, ((0, 0), (0, 0), (0, width))), low[:, :, None] + np.arange(width), axis=2)
+    total, x = value.sum(axis=2), np.arange(every.shape[2])
+    outside = np.where((x < low[:, :, None]) | (x >= low[:, :, None] + width), every, 0.0).sum(axis=2)
+    log_sum = (height[:, :, 0] + np.log(total)).sum(axis=1)
+    return Windows(low, value / total[:, :, None], (outside / total).sum(axis=1), log_sum)
 
 
 def _tails(cells: GroupCells, tilt: Floats, low: Counts, high: Counts, depth: float, total: Floats) -> Floats:

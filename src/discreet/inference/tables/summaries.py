@@ -5,6 +5,7 @@ total of all groups, or nothing. Groups are gone through in blocks, so that memo
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from math import ceil
 
@@ -39,8 +40,8 @@ _NEAR_TOTAL = 1.5
 """The largest distance of the mean of the total from the total, in standard deviations: its probability is then a third of the largest,
 and one pass over
 all groups is enough as a rule."""
-_HARD = 1e-7
-"""Bound of an interval from which on a group is looked at by itself."""
+_HARD = 5.0
+"""Bound of an interval, times its precision, from which on a group is looked at by itself."""
 _SPREAD = 8.0 * 2.0**0.5
 """The half width, in standard deviations and times the root of m, that holds all but TRIMMED_TOTALS of a sum of m noises for large m."""
 _BESIDES = 1_000
@@ -80,23 +81,21 @@ def group_summaries(
     if z.size and int(z.max()) > limits.COUNT:
         raise TooLargeError("a noisy count is beyond 2**53, where no posterior is computed; less noise (a larger epsilon) avoids that")
     tail = 0.5 * (1.0 - mass)
-    if not noise.is_kernel:
-        most = UNBOUNDED if total is None else int(total)
-        top = np.full(len(z), most) if sizes is None else np.asarray(sizes)
-        own = None if total is None else np.atleast_1d(np.asarray(shares, dtype=np.float64))
-        table = table_of(z, prior, noise.kernel, possible, top, sizes, own, clipped=False)
-        return _each_by_itself(table, noise, total, size_prior_of("flat") if size_prior is None else size_prior, tail)
-    if sizes is not None:
-        sizes = np.asarray(sizes, dtype=np.int64)
-        table = table_of(z, prior, noise.kernel, possible, sizes, sizes)
-        return joined(table, each_block(table, lambda block: _public_sizes(block, noise, tail, len(table))))
-    if total is None:
+    sizes = None if sizes is None else np.asarray(sizes, dtype=np.int64)
+    top = np.full(len(z), UNBOUNDED if total is None else int(total)) if sizes is None else sizes
+    own = None if total is None else np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    if noise.is_kernel and sizes is None and total is None:
         check_noisy_total(float(np.maximum(z, 0.0).sum(axis=1).max(initial=0.0)))
-        table = table_of(z, prior, noise.kernel, possible, np.full(len(z), UNBOUNDED), None)
-        return _private_sizes(table, noise, size_prior_of("flat") if size_prior is None else size_prior, tail)
-    top = np.full(len(z), int(total))
-    table = table_of(z, prior, noise.kernel, possible, top, shares=np.atleast_1d(np.asarray(shares, dtype=np.float64)))
-    return _PublicTotal(table, noise, int(total)).summaries(tail)
+    table = table_of(z, prior, noise.kernel, possible, top, sizes, own, clipped=noise.is_kernel)
+    size_prior = size_prior_of("flat") if size_prior is None else size_prior
+    if not noise.is_kernel:
+        listed = _listed(table, noise)
+        if listed is None:
+            return _each_by_itself(table, noise, total, size_prior, tail)
+        table = listed
+    if sizes is not None:
+        return joined(table, each_block(table, lambda block: _public_sizes(block, noise, tail, len(table))))
+    return _private_sizes(table, noise, size_prior, tail) if total is None else _PublicTotal(table, noise, int(total)).summaries(tail)
 
 
 def _public_sizes(block: Table, noise: CellNoise, tail: float, groups: int) -> GroupSummaries:
@@ -113,9 +112,9 @@ def _public_sizes(block: Table, noise: CellNoise, tail: float, groups: int) -> G
         result.mean[to], result.std[to] = mean, np.sqrt(variance)
         count, spread = lines.count_moments
         result.count_mean[to], result.count_std[to] = count, np.sqrt(spread)
-        start, weight, dropped = trimmed(lines.weight, TRIMMED)
+        start, weight, dropped = trimmed(lines.weight, TRIMMED * block.precision)
         short = BetaLines(weight, lines.first + start, lines.n, lines.a, lines.b)
-        result.low[to], result.high[to], wrong = short.interval(tail, precision(tail))
+        result.low[to], result.high[to], wrong = short.interval(tail, precision(tail, block.precision))
         result.error[to] = wrong + dropped + law.omitted[group]
     for row in _hard(block, result.error.max(axis=1, initial=0.0), groups):
         _of_one_group(block, row, noise, known_size(int(sizes[row])), tail, result)
@@ -131,7 +130,7 @@ def _hard(block: Table, error: Floats, groups: int) -> list[int]:
     """The rows of a block whose bound is too large, the largest first, and no more than the block's part of the groups has time for."""
     work = _work(block.possible.shape[1], block.cells.noise, int(block.cells.top.max(initial=0)))
     most = ceil(limits.SUMMARY_WORK / work * len(block) / groups)
-    rows = np.flatnonzero(error > _HARD)
+    rows = np.flatnonzero(error > _HARD * block.precision)
     found: list[int] = rows[np.argsort(-error[rows], kind="stable")][:most].tolist()
     return found
 
@@ -235,7 +234,7 @@ def _write(table: Table, row: int, counts: TreeCounts, tail: float, result: Grou
 
 def _rises(table: Table) -> RiseTable:
     """ln Γ(A + n)/n! for the sums A of the prior parameters."""
-    likely = table.cells.z.sum(axis=1).max(initial=0) + 400.0 * (1.0 + table.cells.z.shape[1] ** 0.5) / table.cells.slope
+    likely = table.cells.centres.sum(axis=1).max(initial=0) + 400.0 * (1.0 + table.cells.z.shape[1] ** 0.5) / table.cells.slope
     return RiseTable(table.prior_total, int(min(likely, 2.0**40)))
 
 
@@ -243,6 +242,18 @@ def _slopes(b: Floats | float, total: Floats, n: Floats) -> tuple[Floats, Floats
     """The first and the second derivative of ln Γ(b + n)/Γ(A + n)."""
     first = digamma(b + n) - digamma(total + n)
     return np.asarray(first), np.asarray(polygamma(1, b + n) - polygamma(1, total + n))
+
+
+def _listed(table: Table, noise: CellNoise) -> Table | None:
+    """Return the table with the likelihoods of all counts of its cells; None where these are many, or some cell has none."""
+    cells, last = table.cells, int(table.cells.top.max(initial=0))
+    if last >= limits.LISTED_COUNTS or cells.z.size * (last + 1) > limits.LISTED_FACTORS:
+        return None
+    seen, place = np.unique(cells.z[table.possible], return_inverse=True)
+    x, logs = np.arange(last + 1.0), np.zeros((*cells.z.shape, last + 1))
+    logs[table.possible] = np.reshape([noise.observation(z)(x) for z in seen.tolist()], (len(seen), last + 1))[place]
+    listed = cells.log_factors(logs)
+    return replace(table, cells=replace(cells, listed=listed)) if np.isfinite(listed.max(axis=2)).all() else None
 
 
 # --- likelihoods that are no kernels -----------------------------------------------------------------------------------
@@ -296,7 +307,7 @@ class _PublicTotal:
                 weighted = batch.times(others, self._error(batch.law, others, frequencies, left))
                 done = not wide and _all_at_once(self.table, weighted, tail, result)
                 error = result.error[batch.rows].max(axis=1, initial=0.0)
-                for i in np.flatnonzero((error > _HARD) | (not done)).tolist():
+                for i in np.flatnonzero((error > _HARD * self.table.precision) | (not done)).tolist():
                     row = int(batch.rows[i])
                     if row in self._alone:
                         _write(block, row, self._alone[row](), tail, result)
@@ -309,6 +320,8 @@ class _PublicTotal:
     def one_by_one(self, tail: float) -> GroupSummaries:
         """The summaries of groups that are all looked at by themselves; TooLargeError where they are too many."""
         check_groups(int(self.table.multiplicity.sum()), self.table.possible.shape[1], self.total, self.noise.kernel)
+        if self.table.possible.any() and not self._alone:
+            raise TooLargeError("the sizes of groups are spread over too many values for sums over all groups: some counts say too little")
         return self._each_alone(tail)
 
     def _each_alone(self, tail: float) -> GroupSummaries:
