@@ -11,6 +11,7 @@ from itertools import islice
 from typing import cast
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebint, chebvander
 from numpy.polynomial.legendre import legvander
 from scipy.special import betaincinv, betaln, expit, log_expit, logit
 
@@ -25,6 +26,12 @@ from discreet.numerics.sum_rules import integral_rule
 _PANEL_NODES = 20
 """Gauss-Legendre nodes of a panel."""
 _PANEL_POINTS, _PANEL_WEIGHTS = integral_rule(_PANEL_NODES)
+_TO_CHEBYSHEV = np.linalg.inv(chebvander(_PANEL_POINTS, _PANEL_NODES - 1))
+"""From values at the nodes to the coefficients of Chebyshev polynomials."""
+_TO_INTEGRAL = np.asarray(chebint(_TO_CHEBYSHEV, lbnd=-1))
+"""From values at the nodes to those of the integral from the left end of a panel on, whose half is 1."""
+_TO_LAST = ((legvander(_PANEL_POINTS, _PANEL_NODES - 1) * _PANEL_WEIGHTS[:, None]) * (np.arange(_PANEL_NODES) + 0.5)).T[-2:]
+"""From values at the nodes to the last two coefficients of Legendre polynomials."""
 _HALF_PANEL = 1.25
 """Half the length of a panel in standard deviations of a component: the polynomial through the nodes is then good to 1e-13."""
 _CROWDED = 2.8
@@ -51,6 +58,8 @@ _LARGEST_LOG_FACTOR = 600.0
 """No factor's logarithm is larger; one that would be belongs to a panel that is too long, which its last coefficients tell."""
 _CACHED = 1 << 15
 """Terms that are computed together."""
+_ROWS_MULTIPLIED, _PRODUCTS_SUMMED = 256, 1 << 17
+"""Rows and numbers multiplied in a product of matrices: for larger ones linear algebra starts threads, which cost more than they save."""
 _ROW_WORK = 8 * _PANEL_NODES
 """The work of a row on a panel, in densities: its values at the nodes are held."""
 _PAIR_WORK = 8
@@ -207,7 +216,15 @@ class BetaFamily:
         np.exp(log_terms[:, used], out=terms, where=log_terms[:, used] > -2.0 * _LOG_TERM_DEPTH)
         of_column = np.exp(np.minimum((self.columns[used] - self.columns[column]) @ changes, _LARGEST_LOG_FACTOR))
         of_row = np.exp(np.minimum(top[:, None] + (rows + self.columns[column]) @ changes, _LARGEST_LOG_FACTOR))
-        return cast(Floats, (of_row * (terms @ of_column)).T)
+        return cast(Floats, (of_row * _product(terms, of_column)).T)
+
+
+def _product(first: Floats, second: Floats) -> Floats:
+    """The product of two matrices, some rows at a time."""
+    step = max(1, min(_ROWS_MULTIPLIED, _PRODUCTS_SUMMED // second.size))
+    if len(first) <= step:
+        return np.asarray(first @ second)
+    return np.concatenate([first[start : start + step] @ second for start in range(0, len(first), step)])
 
 
 def _few_values(function: Callable[[Floats], Floats], arguments: Floats) -> Floats:
@@ -305,31 +322,46 @@ class PanelLaws:
         within = np.arange(len(start)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         return np.append(start + step * within, self.edges[-1])
 
+    @property
+    def rule(self) -> tuple[Floats, Floats]:
+        """The nodes, and every function there times their weights, by node and function."""
+        return self.nodes.ravel(), (self.values * self.node_weights[..., None]).reshape(self.nodes.size, -1)
+
+    @cached_property
+    def halved(self) -> tuple[Floats, Floats]:
+        """The nodes on halves of all strides, and every function there times their weights, by node and function."""
+        y, weights = _nodes_between(np.sort(np.concatenate([self.strides, 0.5 * (self.strides[1:] + self.strides[:-1])])))
+        return y, self.at(y) * weights[:, None]
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """The integral of every function without its signs."""
+        return np.asarray(np.einsum("pm,pmr->r", self.node_weights, np.abs(self.values)))
+
     def integral(self, factor: Floats | float = 1.0) -> Floats:
-        """Return the integral of every function times a factor, which has a value for each panel and node."""
-        return np.asarray(np.einsum("pm,pmr->r", self.node_weights * factor, self.values))
+        """Return the integral of every function times a factor, which has a value for each panel and node, or several on axes before."""
+        return np.asarray(np.einsum("...pm,pmr->...r", self.node_weights * factor, self.values))
+
+    @cached_property
+    def masses(self) -> Floats:
+        """The integral of every function."""
+        return self.integral()
 
     @cached_property
     def _coefficients(self) -> Floats:
-        """The coefficients of Legendre polynomials, by panel, degree and function."""
-        to_legendre = legvander(_PANEL_POINTS, _PANEL_NODES - 1) * _PANEL_WEIGHTS[:, None] * (np.arange(_PANEL_NODES) + 0.5)
-        return np.asarray(np.einsum("mk,pmr->pkr", to_legendre, self.values))
+        """The coefficients of Chebyshev polynomials, by panel, degree and function."""
+        return np.asarray(_TO_CHEBYSHEV @ self.values)
 
     @cached_property
     def _integrals(self) -> Floats:
-        """Coefficients of every function's integral from the left end of all panels on, by ∫ P_k = (P_{k+1} - P_{k-1})/(2k+1)."""
-        scaled = self._coefficients * (self._half[:, None] / (2.0 * np.arange(_PANEL_NODES) + 1.0))[..., None]
-        found = np.zeros((len(scaled), _PANEL_NODES + 1, scaled.shape[2]))
-        found[:, 1:] += scaled
-        found[:, : _PANEL_NODES - 1] -= scaled[:, 1:]
-        found[:, 0] += scaled[:, 0]
-        before = np.cumsum(2.0 * self._half[:, None] * self._coefficients[:, 0], axis=0)
-        found[1:, 0] += before[:-1]
+        """The coefficients of every function's integral from the left end of all panels on."""
+        found = np.asarray(_TO_INTEGRAL @ self.values) * self._half[:, None, None]
+        found[1:, 0] += np.cumsum(np.einsum("pm,pmr->pr", self.node_weights, self.values), axis=0)[:-1]
         return found
 
     def roughness(self) -> Floats:
         """Return for every function about how much of its integral the panels do not resolve: their last coefficients."""
-        last = np.abs(self._coefficients[:, -2:]).max(axis=1)
+        last = np.abs(_TO_LAST @ self.values).max(axis=1)
         return cast(Floats, (self._half[:, None] / _PANEL_NODES * last).sum(axis=0))
 
     def at(self, y: Floats) -> Floats:
@@ -353,29 +385,37 @@ class PanelLaws:
         return np.concatenate([self._integrals, np.pad(self._coefficients, ((0, 0), (0, 1), (0, 0)))], axis=2)
 
     def _evaluated(self, coefficients: Floats, y: Floats) -> Floats:
-        """Sums of Legendre polynomials, by point and function: the points of a panel together, as a product of matrices."""
-        place = np.clip(y, self.edges[0], self.edges[-1])
-        panel = np.clip(np.searchsorted(self.edges, place, side="right") - 1, 0, len(self._half) - 1)
-        local = np.clip((place - self.edges[panel]) / self._half[panel] - 1.0, -1.0, 1.0)
-        order = np.argsort(panel, kind="stable")
-        powers = _legendre(local[order], coefficients.shape[1])
-        ends = np.flatnonzero(np.diff(panel[order], append=-1)) + 1
+        """Sums of Chebyshev polynomials, by point and function: the points of a panel together, as a product of matrices."""
+        panel = np.searchsorted(self.edges[1:-1], y, side="right")
+        local = np.clip((y - self.edges[panel]) / self._half[panel] - 1.0, -1.0, 1.0)
+        order = np.argsort(panel.astype(np.uint16), kind="stable")
+        panel, powers = panel[order], _chebyshev(local[order], coefficients.shape[1]).T
         found, start = np.empty((len(y), coefficients.shape[2])), 0
-        for end in ends.tolist():
-            found[order[start:end]] = powers[start:end] @ coefficients[panel[order[start]]]
+        for end in (np.flatnonzero(np.diff(panel, append=-1)) + 1).tolist():
+            found[start:end] = _product(powers[start:end], coefficients[panel[start]])
             start = end
-        return found
+        back = np.empty_like(found)
+        back[order] = found
+        return back
 
 
-def _legendre(x: Floats, count: int) -> Floats:
-    """The Legendre polynomials of degree 0, 1, ... at points between -1 and 1, by point and degree."""
+def _nodes_between(edges: Floats) -> tuple[Floats, Floats]:
+    """The nodes of a rule on every piece between edges, and their weights."""
+    half = 0.5 * np.diff(edges)[:, None]
+    return (0.5 * (edges[1:] + edges[:-1])[:, None] + half * _PANEL_POINTS).ravel(), (half * _PANEL_WEIGHTS).ravel()
+
+
+def _chebyshev(x: Floats, count: int) -> Floats:
+    """The Chebyshev polynomials of degree 0, 1, ... at points between -1 and 1, by degree and point: T_{m+j} = 2 T_m T_j - T_{m-j}."""
     found = np.ones((count, len(x)))
     found[1:2] = x
-    for k in range(2, count):
-        np.multiply(found[k - 1], x, out=found[k])
-        found[k] *= (2.0 * k - 1.0) / k
-        found[k] -= found[k - 2] * ((k - 1.0) / k)
-    return found.T
+    m = 1
+    while m + 1 < count:
+        more = min(m, count - 1 - m)
+        np.multiply(found[1 : more + 1], 2.0 * found[m], out=found[m + 1 : m + more + 1])
+        found[m + 1 : m + more + 1] -= found[m - more : m][::-1]
+        m += more
+    return found
 
 
 Boundary = Callable[[Floats], Floats]
@@ -395,7 +435,7 @@ class JointLaw:
 
     @cached_property
     def mass(self) -> float:
-        return float(self.first.integral() @ self.second.integral())
+        return float(self.first.masses @ self.second.masses)
 
     def mean(self, first: Floats | float = 1.0, second: Floats | float = 1.0) -> float:
         """Return the mean of the product of two functions, given by their values at the nodes."""
@@ -404,12 +444,11 @@ class JointLaw:
     @cached_property
     def roughness(self) -> float:
         """About how much probability the panels do not resolve."""
-        sizes = [(np.abs(law.values) * law.node_weights[..., None]).sum(axis=(0, 1)) for law in (self.first, self.second)]
-        return float(self.first.roughness() @ sizes[1] + sizes[0] @ self.second.roughness()) / self.mass
+        return float(self.first.roughness() @ self.second.sizes + self.first.sizes @ self.second.roughness()) / self.mass
 
     def second_below(self, y: Floats) -> Floats:
         """P(y₂ <= y), for each y."""
-        return np.clip(self.second.below(y) @ self.first.integral() / self.mass, 0.0, 1.0)
+        return np.clip(self.second.below(y) @ self.first.masses / self.mass, 0.0, 1.0)
 
     def probabilities(self, curves: Sequence[Curve]) -> Floats:
         """P(y₁ <= boundary(y₂)) for each curve: an integral over y₂, on panels that end where those of either law do.
@@ -433,10 +472,7 @@ class JointLaw:
         """Return the places where an integral over y₂ looks, and their weights."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = np.concatenate([self.second.strides, inverse(self.first.strides), np.array(kinks, dtype=np.float64)])
-        edges = np.unique(ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])])
-        half = 0.5 * np.diff(edges)
-        y = ((0.5 * (edges[1:] + edges[:-1]))[:, None] + half[:, None] * _PANEL_POINTS).ravel()
-        return y, (half[:, None] * _PANEL_WEIGHTS).ravel()
+        return _nodes_between(np.unique(ends[(ends >= self.second.edges[0]) & (ends <= self.second.edges[-1])]))
 
 
 def single_law(density: Floats, edges: Floats) -> JointLaw:
@@ -456,14 +492,13 @@ def tied_law(first: PanelLaws, joint: Floats, second: PanelLaws) -> JointLaw:
     Where the weights of pairs are themselves a short sum of products, that is all. Otherwise the joint density is looked at, which may be
     shorter, because the densities of neighbouring rows are much alike.
     """
-    left, right = (law.values.reshape(-1, law.values.shape[-1]) for law in (first, second))
     terms = list(islice(_eliminated(joint.copy(), _RESIDUE * float(joint.sum())), _FEW_TERMS + 1))
     if len(terms) > _FEW_TERMS:
         check_nodes((first.edges, second.edges))
+        left, right = (law.values.reshape(-1, law.values.shape[-1]) for law in (first, second))
         return short_law(left @ joint @ right.T, (first.edges, second.edges))
-    shape = (-1, _PANEL_NODES, len(terms))
     columns, rows = (np.stack(side, axis=-1) for side in zip(*terms, strict=True))
-    return JointLaw(PanelLaws(first.edges, (left @ columns).reshape(shape)), PanelLaws(second.edges, (right @ rows).reshape(shape)))
+    return JointLaw(PanelLaws(first.edges, first.values @ columns), PanelLaws(second.edges, second.values @ rows))
 
 
 def short_law(density: Floats, edges: tuple[Floats, Floats]) -> JointLaw:

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import expit, log_expit, ndtri
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
-from discreet.betas.log_odds import BetaFamily, JointLaw, tied_law
+from discreet.betas.log_odds import BetaFamily, JointLaw, PanelLaws, tied_law
 from discreet.betas.mixtures import BetaMixture
 from discreet.betas.rows import Block
-from discreet.counts.runs import Run
+from discreet.counts.runs import Run, values_at
 from discreet.counts.total_nodes import TotalsStretch, nodes_of, on_nodes, stretches
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.quantities import Contrast, Quantity
@@ -31,6 +32,10 @@ _UNLIKELY = 1e-14
 """Probability of sizes and counts of a group that are left out."""
 _NEWTON_ENDS = 1e-7
 """Distance from a quantile, on a normal scale, from which one more step of Newton's leaves rounding errors."""
+_RULES_APART = 1e-13
+"""Difference of two rules' probabilities up to which both are right."""
+_EXPANDED = 4.0
+"""Deviations from the mean within which quantiles are looked for where an expansion by cumulants says."""
 _ROOT_OF_TURN = float(np.sqrt(2.0 * np.pi))
 _SUDDEN = 1e-13
 """Below this a difference bends the boundary between panels that are long."""
@@ -98,9 +103,10 @@ class CoupledGroup:
 
 def size_coupling(first: CoupledGroup, second: CoupledGroup, others: Run, total: int) -> Floats:
     """K(u₁, u₂) = W(total - u₁ - u₂), from the weights W of the total of all other groups: what a public total ties sizes with."""
-    left = total - first.block.totals[:, None] - second.block.totals
-    held = (left >= others.low) & (left <= others.high)
-    return np.where(held, others.value[np.where(held, left - others.low, 0)], 0.0)
+    mine, other = first.block.totals, second.block.totals
+    least, wide = total - int(mine[-1]) - int(other[-1]), int(other[-1] - other[0]) + 1
+    left = sliding_window_view(values_at(others, least, int(mine[-1] - mine[0]) + wide)[::-1], wide)
+    return left if left.shape == (len(mine), len(other)) else left[np.ix_(mine - mine[0], other - other[0])]
 
 
 def coupled_contrast(
@@ -129,10 +135,11 @@ def coupled_contrast(
             f"{limits.CONTRAST_PAIRS:,}: compare draws instead"
         )
     masses = [group.block.weights.sum(axis=1) for group in (first, second)]
-    mass = float(masses[0] @ tied @ masses[1])
+    joint = masses[0][:, None] * tied * masses[1]
+    mass = float(joint.sum())
     if not mass > 0.0:
         raise InvalidInputError("at least one pair of sizes must have a weight above 0")
-    joint = masses[0][:, None] * tied * masses[1] / mass
+    joint /= mass
     (mine, rows), (other, columns) = (
         _on_few_sizes(group, joint.sum(axis=axis)) if group.chance is None else group.few for group, axis in ((first, 1), (second, 0))
     )
@@ -151,10 +158,11 @@ def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list
     mass = block.weights.sum(axis=1, keepdims=True)
     law = block.weights / np.where(mass > 0.0, mass, 1.0)
     x = block.counts.astype(np.float64)
-    centre = float(chance @ (law @ x))
-    deviation = max(float(np.sqrt(chance @ (law @ (x - centre) ** 2))), 0.5)
+    of_count = np.einsum("u,ux->x", chance, law)
+    centre = float(of_count @ x)
+    deviation = max(float(np.sqrt(of_count @ (x - centre) ** 2)), 0.5)
     y = (x - centre) / deviation
-    probes = (law @ np.stack([y, y * y, 1.0 / (1.0 + x)], axis=1)).T
+    probes = np.einsum("ux,kx->ku", law, np.stack([y, y * y, 1.0 / (1.0 + x)]))
     if (np.diff(block.totals) == 1).all():
         parts = stretches(chance, probes)
     else:
@@ -194,14 +202,15 @@ def _of_two_groups(
         _moved("difference", law, shifted, plain_ends, partial(_difference_moments, law)),
         _moved("ratio", law, scaled, logs, ratio_moments),
         _moved("odds ratio", law, moved, odds, odds_moments),
-        1.0 - float(_below(law, moved, np.zeros(1))[0]),
+        _larger(law),
         error,
+        near=partial(_near, law, [(shifted, plain_ends), (scaled, logs), (moved, odds)]),
     )
 
 
 def _moved(name: str, law: JointLaw, move: Move, ends: tuple[float, float], moments: Callable[[], tuple[float, float]]) -> Quantity:
     """The number by which y₂ is moved to y₁; of a ratio its logarithm."""
-    return Quantity(name, partial(_below, law, move), ends, moments, move is not shifted, partial(_near, law, move, ends))
+    return Quantity(name, partial(_below, law, move), ends, moments, move is not shifted, partial(_near, law, [(move, ends)]))
 
 
 def _below(law: JointLaw, move: Move, steps: Floats) -> Floats:
@@ -251,35 +260,93 @@ _ADDING_SCALES: dict[Move, tuple[Callable[[Floats], Floats], Callable[[Floats], 
 """The scale on which each way to move log-odds adds, and the derivative of log-odds on that scale."""
 
 
-def _near(law: JointLaw, move: Move, ends: tuple[float, float], levels: Floats) -> Floats:
-    """Places close to quantiles, for all levels at once: sums over the nodes of the narrower law, and Newton's method on a normal scale.
+def _near(law: JointLaw, moves: Sequence[tuple[Move, tuple[float, float]]], levels: Floats) -> tuple[Floats, Floats]:
+    """Places close to the quantiles of some ways to move log-odds, which lie between these ends, and the probabilities there.
 
-    The other law is smooth on the narrower one's panels as a rule, and then these are the quantiles to rounding errors. Whoever asks
-    looks at the probability there.
+    Places come from sums over the nodes of the narrower law. The other law is smooth on the narrower one's panels as a rule, and then
+    these are the quantiles to rounding errors. The probabilities there are by a rule on halves of these panels: where that finds the
+    levels too, both are right. Both results have a row for each way and a column for each level.
     """
-    scale, slope = _ADDING_SCALES[move]
-    first, second = scale(law.first.nodes), scale(law.second.nodes)
-    means = law.mean(first=first), law.mean(second=second)
-    squares = law.mean(first=(first - means[0]) ** 2), law.mean(second=(second - means[1]) ** 2)
-    # P(y₁ <= y₂ moved by t) is 1 - P(y₂ <= y₁ moved by -t).
-    sign, wide, narrow = (-1.0, law.second, law.first) if squares[0] < squares[1] else (1.0, law.first, law.second)
-    weight = (narrow.values * narrow.node_weights[..., None]).reshape(narrow.nodes.size, -1) / law.mass
-    held = np.abs(weight).max(axis=1) > _UNLIKELY / len(weight)
-    nodes, weight, target = narrow.nodes.ravel()[held], weight[held], sign * ndtri(levels)
+    places, found = np.empty((2, len(moves), len(levels)))
+    known = [_cumulants(law, move) for move, _ in moves]
+    for sign, wide, narrow in ((1.0, law.first, law.second), (-1.0, law.second, law.first)):
+        chosen = [i for i, (which, _) in enumerate(known) if which == sign]
+        if not chosen:
+            continue
+        start = sign * np.concatenate([_expanded(known[i][1], ndtri(levels)) for i in chosen])
+        ways = [moves[i][0] for i in chosen for _ in levels]
+        low, high = np.sort([sign * np.array(moves[i][1]) for i in chosen for _ in levels]).T
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = partial(_newton, _held(narrow.rule, wide, law.mass), wide, ways, np.tile(sign * ndtri(levels), len(chosen)))
+            at = bracketed(step, np.clip(start, low, high), low, high, _NEWTON_ENDS)
+            below = _summed(_held(narrow.halved, wide, law.mass), wide, ways, at)
+        places[chosen], found[chosen] = (
+            (sign * at).reshape(-1, len(levels)),
+            (below if sign > 0.0 else 1.0 - below).reshape(-1, len(levels)),
+        )
+    return places, found
 
-    def look(open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
-        y = np.concatenate([move(nodes, t) for t in at.tolist()])
-        weights = np.tile(weight, (len(at), 1))
-        below, density = (np.einsum("nr,nr->n", part, weights) for part in wide.below_and_at(y))
-        density = np.where(density > 0.0, density * slope(y), 0.0).reshape(len(at), -1).sum(axis=1)
-        probit = ndtri(np.clip(below.reshape(len(at), -1).sum(axis=1), 0.0, 1.0))
-        excess = probit - target[open_]
-        return excess, at - excess * np.exp(-0.5 * probit**2) / (_ROOT_OF_TURN * density), np.abs(excess) < _NEWTON_ENDS
 
-    low, high = sorted((sign * ends[0], sign * ends[1]))
-    start = np.clip(sign * (means[0] - means[1]) + target * np.sqrt(sum(squares)), low, high)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return sign * bracketed(look, start, low, high, _NEWTON_ENDS)
+def _cumulants(law: JointLaw, move: Move) -> tuple[float, Floats]:
+    """Which of the two laws is narrower on the scale on which a way to move adds, -1 for the first; and four cumulants of the sum there.
+
+    The last two are those of independent laws. P(y₁ <= y₂ moved by t) is 1 - P(y₂ <= y₁ moved by -t).
+    """
+    found = []
+    for one, other in ((law.first, law.second), (law.second, law.first)):
+        x, weights = _ADDING_SCALES[move][0](one.nodes), other.masses / law.mass
+        mean = float(one.integral(x) @ weights)
+        square = (x - mean) ** 2
+        second, third, fourth = one.integral(np.stack([square, square * (x - mean), square**2])) @ weights
+        found.append(np.array([mean, second, third, fourth - 3.0 * second**2]))
+    return -1.0 if found[0][1] < found[1][1] else 1.0, found[0] + found[1] * [-1.0, 1.0, -1.0, 1.0]
+
+
+def _expanded(cumulants: Floats, z: Floats) -> Floats:
+    """Places of a normal variable's z in a law with these cumulants, by Cornish and Fisher's expansion; far out without it."""
+    deviation = np.sqrt(cumulants[1])
+    skew, excess = cumulants[2] / deviation**3, cumulants[3] / deviation**4
+    more = skew * (z**2 - 1.0) / 6.0 + excess * (z**3 - 3.0 * z) / 24.0 - skew**2 * (2.0 * z**3 - 5.0 * z) / 36.0
+    return np.asarray(cumulants[0] + deviation * np.where(np.abs(z) < _EXPANDED, z + more, z))
+
+
+def _newton(
+    rule: tuple[Floats, Floats], wide: PanelLaws, ways: Sequence[Move], target: Floats, open_: Counts, at: Floats
+) -> tuple[Floats, Floats, Mask]:
+    """A step of Newton's method on a normal scale, for some of all places."""
+    nodes, weights = rule
+    chosen = [ways[i] for i in open_.tolist()]
+    y = np.stack([move(nodes, t) for move, t in zip(chosen, at.tolist(), strict=True)])
+    below, density = (part.reshape(*y.shape, -1) for part in wide.below_and_at(y.ravel()))
+    probit = ndtri(np.clip(np.einsum("tnr,nr->t", below, weights), 0.0, 1.0))
+    density = np.einsum("tnr,nr->tn", density, weights)
+    slope = np.stack([_ADDING_SCALES[move][1](each) for move, each in zip(chosen, y, strict=True)])
+    excess = probit - target[open_]
+    step = excess * np.exp(-0.5 * probit**2) / (_ROOT_OF_TURN * np.where(density > 0.0, density * slope, 0.0).sum(axis=1))
+    return excess, at - step, np.abs(excess) < _NEWTON_ENDS
+
+
+def _summed(rule: tuple[Floats, Floats], wide: PanelLaws, ways: Sequence[Move], at: Floats) -> Floats:
+    """The probabilities below moved places, by a rule for the narrower law."""
+    nodes, weights = rule
+    values = wide.below(np.concatenate([move(nodes, t) for move, t in zip(ways, at.tolist(), strict=True)]))
+    return np.asarray(np.einsum("tnr,nr->t", values.reshape(len(at), *weights.shape), weights))
+
+
+def _larger(law: JointLaw) -> float:
+    """P(y₁ > y₂), by two rules where these agree."""
+    sign, _ = _cumulants(law, moved)
+    wide, narrow = (law.first, law.second) if sign > 0.0 else (law.second, law.first)
+    one, other = (float(_summed(_held(rule, wide, law.mass), wide, [moved], np.zeros(1))[0]) for rule in (narrow.rule, narrow.halved))
+    below = float(_below(law, moved, np.zeros(1))[0]) if not abs(one - other) <= _RULES_APART else other if sign > 0.0 else 1.0 - other
+    return min(max(1.0 - below, 0.0), 1.0)
+
+
+def _held(rule: tuple[Floats, Floats], wide: PanelLaws, mass: float) -> tuple[Floats, Floats]:
+    """The nodes of a rule that matter, and the functions there times their weights, relative to the mass of the joint law."""
+    nodes, weights = rule
+    held = np.einsum("nr,r->n", np.abs(weights), wide.sizes) > _UNLIKELY / len(weights) * mass
+    return nodes[held], weights[held] / mass
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------

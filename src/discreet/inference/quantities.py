@@ -53,8 +53,8 @@ class Quantity(FieldsAlone):
     moments: Callable[[], tuple[float, float]]
     """Mean and standard deviation, computed when they are asked for."""
     logarithmic: bool = True
-    near: Callable[[Floats], Floats] | None = None
-    """Places that are close to the quantiles of some levels, on the scale of `below`: searches begin there."""
+    near: Callable[[Floats], tuple[Floats, Floats]] | None = None
+    """Places close to the quantiles of some levels, on the scale of `below`, and the probabilities there by another rule; in a row each."""
 
     @cached_property
     def _known(self) -> tuple[float, float]:
@@ -123,10 +123,19 @@ class Quantity(FieldsAlone):
     def ppf(self, q: ArrayLike) -> Floats:
         """Quantile: the value with probability q at or below it."""
         levels = check_levels(q)
+        return self._quantiles(levels, None if self.near is None else np.stack(self.near(_inside(levels)))[:, 0])
+
+    def _quantiles(self, levels: Floats, near: Floats | None) -> Floats:
+        """Quantiles, given places close to them and the probabilities there; where these are not the levels, they are computed."""
         flat = levels.ravel()
-        guesses = [None] * len(flat) if self.near is None else self.near(np.clip(flat, _LEAST_BELOW, _MOST_BELOW)).tolist()
-        inside = [x for x in guesses if x is not None and self.ends[0] < x < self.ends[1]]
-        self._looked_at.update(zip(inside, self.below(np.array(inside)).tolist(), strict=True))
+        guesses: list[float | None] = [None] * len(flat)
+        if near is not None:
+            places, found = near
+            doubtful = (places > self.ends[0]) & (places < self.ends[1]) & ~(np.abs(found - flat) <= _UNFOLLOWED)
+            if doubtful.any():
+                found[doubtful] = self.below(places[doubtful])
+            guesses = places.tolist()
+            self._looked_at.update(zip(places.tolist(), found.tolist(), strict=True))
         inner = np.array([self._quantile(*each) for each in zip(flat.tolist(), guesses, strict=True)]).reshape(levels.shape)
         with np.errstate(over="ignore"):
             return np.exp(inner) if self.logarithmic else inner
@@ -318,6 +327,11 @@ class DrawnQuantity(Quantity):
         return f"{self.name}: mean {self.mean():.4g}, sd {self.std():.2g}, 95 % from {ends} ({len(self.samples):,} draws)"
 
 
+def _inside(levels: Floats) -> Floats:
+    """Levels in a row, none of which is 0 or 1."""
+    return np.clip(levels.ravel(), _LEAST_BELOW, _MOST_BELOW)
+
+
 def nothing(*_: Any) -> Any:
     """Stand for a function that is not known: draws say it."""
     raise NotImplementedError
@@ -340,6 +354,16 @@ class Contrast(FieldsAlone):
     """About how much probabilities, those of intervals among them, can be off."""
     again: "Callable[[], Contrast] | None" = None
     """Computes it again: what copies and pickles hold in place of its law, which is long."""
+
+    near: "Callable[[Floats], tuple[Floats, Floats]] | None" = None
+    """What `near` of all quantities gives, computed together."""
+
+    def quantiles(self, levels: Floats) -> list[Floats]:
+        """The quantiles of difference, ratio and odds ratio at these levels."""
+        if self.near is None:
+            return [quantity.ppf(levels) for quantity in self._quantities]
+        found = np.stack(self.near(_inside(levels)), axis=1)
+        return [quantity._quantiles(levels, near) for quantity, near in zip(self._quantities, found, strict=True)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Contrast, tuple(self.__getstate__().values())) if self.again is None else (self.again, ())
@@ -391,11 +415,9 @@ def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[f
     Of shares of records there is the difference alone, and the probability that both are the same.
     """
     levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
-    columns: dict[str, list[float]] = {}
-    for name in (name for name in ("difference", "ratio", "odds_ratio") if all(hasattr(one, name) for one in found)):
-        figures = [getattr(one, name).ppf(levels).tolist() for one in found]
-        for place, end in enumerate(("", "_low", "_high")):
-            columns[name + end] = [each[place] for each in figures]
+    names = [name for name in ("difference", "ratio", "odds_ratio") if all(hasattr(one, name) for one in found)]
+    figures = np.array([one.quantiles(levels) for one in found]).reshape(len(found), len(names), len(levels))
+    columns = {name + end: figures[:, i, j].tolist() for i, name in enumerate(names) for j, end in enumerate(("", "_low", "_high"))}
     return columns | {
         name: [getattr(one, name) for one in found] for name in ("probability", "equal") if all(hasattr(one, name) for one in found)
     }

@@ -110,6 +110,10 @@ class RecordContrast:
         """Upper bound on the probability that is left out; of draws the standard error of `probability`."""
         return self.difference.omitted if self.draws is None else self._estimate(self.probability).standard_error
 
+    def quantiles(self, levels: Floats) -> list[Floats]:
+        """The quantiles of the difference at these levels."""
+        return [self.difference.ppf(levels)]
+
     def _estimate(self, part: float) -> Estimate:
         """The probability that this part of the draws says."""
         assert self.draws is not None  # noqa: S101

@@ -154,7 +154,7 @@ def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGro
     check_pairs(len(sizes), high - low + 1)
     law = joint_weights(counts, side.place, sizes, np.ones(len(sizes)), (low, high))
     inside = chance[first : last + 1]
-    start, end, more = kept(inside @ law.weights, _OUTER_SIZES)
+    start, end, more = kept(np.einsum("u,ux->x", inside, law.weights), _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
     block, least = Block(low + start, sizes, weights), int(counts.first[side.place])
     return CoupledGroup(block, side.a, side.b, inside / inside.sum(), (least, int(counts.first.sum()) - least)), beyond + more
