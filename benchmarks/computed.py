@@ -34,7 +34,6 @@ from discreet.model.datasets import simplex_points
 from discreet.numerics.balls import ball
 from discreet.present.odds import odds_factor, surest
 from discreet.sampling.many_categories import Mixture, check_size
-from discreet_papers import theory
 from discreet_papers.claim import Claim
 from discreet_papers.claims import compute_claims
 
@@ -452,15 +451,6 @@ def claim_numbers(claim: Claim) -> Numbers:
     return {f"{claim.id}: {label}": int(value) if float(value).is_integer() else value for label, value in claim.numbers.items()}
 
 
-def theory_examples() -> Numbers:
-    """Where reproduction.md says that a statement fails."""
-    steps = theory.theorem_4_5(ONES, [50, 50], 1, 2)["LSZhang"][0]
-    return {
-        "theory: LSZhang at n = 100, true": steps.left,
-        "theory: LSZhang at n = 100, claimed": steps.right,
-    }
-
-
 POOLED_WORLDS = 100
 
 
@@ -507,7 +497,6 @@ SOURCES = (
     Source(proofs),
     Source(acceptance, slow=True, noise=1e-3),  # the mixture's weights come from a fit in floating point
     Source(claims),
-    Source(theory_examples),
     Source(pooling, slow=True, noise=1e-3),
     Source(independence, slow=True),
 )

@@ -51,12 +51,10 @@ def write_part(name: str, part: Row, quoted: dict[str, float] | None = None) -> 
 
 _LISTS = """\
 OpenDP and diffprivlib are *given* the list of candidates, its scores and the scale before the clock starts
-([timed below](#first-releases-lists-and-the-scale)). The scale makes their law the smooth mechanism's, and depends on the data, which
-their own proofs do not cover. "papers' way" is the papers' algorithm, written straightforwardly. Ratios in brackets are to discreet;
-"stops" says what the next size was predicted to take."""
+([timed below](#first-releases-lists-and-the-scale)). The scale depends on the data, which their own proofs do not cover. "papers' way" is
+the papers' algorithm, written straightforwardly. Ratios in brackets are to discreet; "stops" is a prediction."""
 _ASIDE = """\
-discreet keeps tables of public numbers between releases of the same prior and n. "List and scores" and "scale" are what the others
-are given above. Ratios are to discreet's later releases."""
+discreet keeps tables of public numbers between releases of the same prior and n. Ratios are to its later releases."""
 _VARIES = """\
 OpenDP's exact noisy max varies widely from call to call: which of its variants is ahead at n = 10,000,000 is within that noise."""
 _COUNTS = """\
