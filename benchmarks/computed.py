@@ -87,7 +87,7 @@ def odds() -> Numbers:
 
 # --- which promise ----------------------------------------------------------------------------------------------------
 
-PROMISED_AT, PROMISED_FOR = ("1", "0.1"), (3, 10)
+PROMISED_AT, PROMISED_FOR = ("1", "0.1"), (3,)
 
 
 def promises() -> Numbers:
