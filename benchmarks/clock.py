@@ -177,8 +177,8 @@ Lower bounds on the ε of what an observer has, at {record["confidence"]:.0%} co
 ({PRIVATE[0]} and {PRIVATE[1]} where n is private). By outcome and wall-clock time: one half of the draws chooses an outcome, a threshold
 of time and a side of it, and the other half tests that event. By outcome and bits: `dc.audit`, from a tenth as many draws.
 Releases are timed without their quantum of time; the row with a quantum has one of 1/4096 s.
-Controls are the same data twice, in which nothing may be found, and the samplers by loops and the one whose noise is a Python integer,
-whose ε must be refuted. That no other is refuted proves nothing. On {record["machine"]}:"""
+Controls are the same data twice, in which nothing may be found, and the samplers by loops and with noise in Python integers, whose ε must
+be refuted. On {record["machine"]}:"""
     return f"{told}\n\n{table(head, body)}\n"
 
 

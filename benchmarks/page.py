@@ -63,7 +63,7 @@ _ACCURACY = """\
 Mean Hellinger distance from the true posterior to the published one under the prior predictive, at equal ε, and over
 [the least that is possible](accuracy.md#how-far-from-the-best-possible-mechanism). The loss is the exact worst case. OpenDP's and
 diffprivlib's exponential mechanisms have the *global* sensitivity here, as their guarantees ask. Noisy max and the histograms are simulated
-(± a standard error). For k = 2, one noisy count by any library, at ε, is `LatticeGeometric`."""
+(± a standard error)."""
 
 
 def page(record: Row) -> str:
@@ -72,8 +72,8 @@ def page(record: Row) -> str:
     limits = f"{record['limits']['seconds']:g} s or {record['limits']['megabytes'] / 1024:g} GB"
     whole = f"""# Benchmarks
 
-One private posterior, by discreet and by what one would take instead, measured in one run by `python -m benchmarks --write`, which makes
-this page. Read the ratios: times belong to the machine.
+One private posterior, by discreet and by others, measured in one run by `python -m benchmarks --write`, which makes this page. Read the
+ratios: times belong to the machine.
 
 {record["machine"]}, {versions}.
 
@@ -88,8 +88,7 @@ Memory is what is added to the process after its imports and a first small relea
 ## Against an earlier revision
 
 {_speedups(json.loads(SPEEDUPS.read_text()))}
-`python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part. `python -m benchmarks core` prints other
-tables; so do `mechanisms`, `sampling`, `privacy`, `accuracy`, `sources`, `groups`, `contrasts`, `augmentation` and `explore`.
+`python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part; other modules of `benchmarks` print more tables.
 """
     # A part that was measured elsewhere says where.
     return re.sub(rf"\s+On {re.escape(record['machine'])}:", "", whole)
