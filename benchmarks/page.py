@@ -88,7 +88,8 @@ Memory is what is added to the process after its imports and a first small relea
 ## Against an earlier revision
 
 {_speedups(json.loads(SPEEDUPS.read_text()))}
-`python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part; other modules of `benchmarks` print more tables.
+`python -m benchmarks.bulk --write` and `python -m benchmarks.clock --write` measure one part; other modules of `benchmarks` print
+more tables.
 """
     # A part that was measured elsewhere says where.
     return re.sub(rf"\s+On {re.escape(record['machine'])}:", "", whole)
