@@ -353,3 +353,71 @@ def test_draws_have_the_moments_of_the_laws(name: str) -> None:
     dataset = found.to_xarray(draws=5, chains=2)
     assert dataset["theta"].dims == ("chain", "draw", *kind.columns, "category")
     assert dataset["count"].shape == (2, 5, *(len(BY[column]) for column in kind.columns), len(kind.labels))
+
+
+# --- margins: joint draws, figures, ranks -------------------------------------------------------------------------------
+
+MARGINS = [name for name in KINDS if name.startswith(("margin", "all groups"))]
+
+
+@pytest.mark.parametrize("name", MARGINS)
+def test_margins_have_figures_and_intervals_that_hold_together(name: str) -> None:
+    kind, found = KINDS[name], made(name)
+    figures, together = found.figures(0.9), found.simultaneous(0.9)
+    for numbers, verb in ((figures.mean, found.mean()), (figures.std, found.std()), (np.asarray(figures), found.interval(0.9))):
+        np.testing.assert_array_equal(numbers, verb)
+    frame(kind, figures.to_pandas())
+    assert (together.together, figures.level) == (0.9, 0.9)
+    assert (np.asarray(together)[..., 0] <= figures.low).all()
+    assert (np.asarray(together)[..., 1] >= figures.high).all()
+    drawn = found.sample(4_000)
+    held = ((drawn >= together.low) & (drawn <= together.high)).reshape(len(drawn), -1).all(axis=1)
+    alone = ((drawn >= figures.low) & (drawn <= figures.high)).reshape(len(drawn), -1).all(axis=1)
+    assert held.mean() > 0.88, "intervals come from 500 draws, and these are others"
+    assert alone.mean() < 0.85, "intervals that hold one by one do not hold together"
+    public = "sizes" if "weights" in name else "total"
+    counts = table(public).noise_aware().counts
+    sums = counts.over("sex") if kind.groups else counts.over()
+    np.testing.assert_allclose(figures.count_mean, sums.mean(), rtol=1e-9)
+    np.testing.assert_allclose(figures.count_std, sums.std(), rtol=1e-9)
+    with pytest.raises(dc.TooLargeError, match="draws="):
+        found.simultaneous(1.0 - 1e-5)
+
+
+@pytest.mark.parametrize("name", MARGINS)
+def test_draws_of_margins_have_their_moments(name: str) -> None:
+    """Means of 4,000 draws lie within 7 standard errors of those of others: a false alarm has a probability below 1e-9."""
+    kind, found = KINDS[name], made(name)
+    drawn, other = found.sample(_DRAWS), found.sample((2, _DRAWS // 2), rng=5).reshape(_DRAWS, *kind.axes)
+    assert drawn.shape == (_DRAWS, *kind.axes)
+    np.testing.assert_array_equal(drawn, found.sample(_DRAWS), err_msg="the same numbers twice")
+    np.testing.assert_allclose(drawn.sum(axis=-1), 1.0)
+    error = found.std() / np.sqrt(_DRAWS)
+    assert (np.abs(drawn.mean(axis=0) - other.mean(axis=0)) <= 7.0 * np.sqrt(2.0) * error).all()
+    exact = _weighted_means(found, kind) if name == "margin with weights" else other.mean(axis=0)
+    assert (np.abs(drawn.mean(axis=0) - exact) <= 7.0 * np.sqrt(2.0) * error).all()
+    assert (np.abs(drawn.mean(axis=0) - 1.1 * exact) > 7.0 * np.sqrt(2.0) * error).any(), "10 % would be seen"
+    first = (slice(None), *(0,) * len(kind.axes))
+    assert float(found.probability(lambda theta: theta[first] > 0.3, draws=_DRAWS)) == (found.sample(_DRAWS)[first] > 0.3).mean()
+
+
+def _weighted_means(found: Any, kind: Kind) -> Any:
+    """The means of a margin by sex of the table with public sizes, whose groups have the weights 1 to 4."""
+    means, weights = table("sizes").noise_aware().mean().reshape(2, 2, -1), np.arange(1.0, 5.0).reshape(2, 2, 1)
+    assert found.mean().shape == kind.axes
+    return (means * weights).sum(axis=0) / weights.sum(axis=0)
+
+
+@pytest.mark.parametrize("name", ["margin", "margin with weights"])
+def test_ranks_of_a_margin_are_its_contrast(name: str) -> None:
+    """Of two groups, the first is first with the probability that it is larger: two ways to draw that, within 7 standard errors."""
+    found = made(name)
+    ranks = found.ranks("never", draws=20_000)
+    assert ranks.groups == ("f", "m")
+    np.testing.assert_allclose(ranks.probability.sum(axis=0), 1.0)
+    post = table("total" if name == "margin" else "sizes").noise_aware()
+    larger = post.over("sex", weights=None if name == "margin" else np.arange(1, 5), draws=20_000).contrast("f", "m", "never")
+    error = np.sqrt(2.0 * larger.probability * (1.0 - larger.probability) / 20_000)
+    assert ranks.probability[0, 0] == pytest.approx(larger.probability, abs=7.0 * error)
+    assert list(ranks.to_pandas().columns) == ["sex", "mean", "sd", "low", "high", "first"]
+    assert ranks.probability[0, 0] != pytest.approx(found.ranks("current", draws=20_000).probability[0, 0], abs=7.0 * error)

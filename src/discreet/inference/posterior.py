@@ -1,4 +1,4 @@
-"""Methods that the posteriors of one variable and of a table share: draws, figures with labels, and intervals that hold together."""
+"""Methods that posteriors and margins of tables share: draws, figures with labels, and intervals that hold together."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -25,47 +25,32 @@ _DATASET_PARTS = ("chain", "draw", "category", "theta", "count", "n")
 """The parts of a dataset of draws beside the columns of the groups."""
 
 
-class Posterior(FieldsAlone, Reading):
-    """A posterior of probabilities whose true counts have laws. Its arrays have the axes (groups and) categories."""
+class JointReading(Reading):
+    """The base class of readings with joint draws. Their arrays have the axes (groups and) categories."""
 
     @property
     @abstractmethod
-    def _seed(self) -> int | None:
+    def _seed(self) -> Rng:
         """The seed of draws unless `rng` is given: it follows from the record, so that the same question has the same answer."""
-
-    @property
-    @abstractmethod
-    def _records(self) -> int | None:
-        """The number of records of all groups together, if it is public."""
-
-    @abstractmethod
-    def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
-        """Draw the true counts jointly, so many times, on the first axis."""
-
-    @abstractmethod
-    def _draw_probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
-        """A draw of the probabilities for each draw of the true counts."""
 
     @abstractmethod
     def figures(self, mass: float = 0.95) -> Figures:
         """Means, standard deviations and equal-tailed intervals of all cells, as arrays; `to_pandas()` has them with their labels."""
+
+    @abstractmethod
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Joint draws of the probabilities, with (groups and) categories on the last axes; 0 for what cannot occur."""
 
     @property
     def _axes(self) -> tuple[int, ...]:
         """Return how many groups, if there are any, and how many categories."""
         return (*(() if self.by is None else (len(self.by),)), len(self.categories))
 
-    # --- scores -------------------------------------------------------------------------------------------------------
-
-    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
-        seed = None if self._seed is None else seed_of(self._seed, "score")
-        draw = partial(_scored, self, weights, DRAWS if draws is None else draws, seed if rng is None else rng)
-        span = float(weights.min()), float(weights.max())
-        return DrawnQuantity.of("score", draw, span, moments=partial(self._score_moments, weights, draw))
-
-    def _score_moments(self, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:
-        """The mean and the standard deviation of a score: the second from draws, unless a posterior computes it."""
-        return float(self.mean() @ weights), float(draw().std(ddof=1))
+    def _shape(self, size: int | tuple[int, ...]) -> tuple[int, ...]:
+        """The axes of so many draws, which are not more than are held."""
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        check_draws(prod(check_records(s, "size") for s in shape), prod(self._axes))
+        return shape
 
     # --- intervals that hold together ---------------------------------------------------------------------------------
 
@@ -90,29 +75,6 @@ class Posterior(FieldsAlone, Reading):
         tail = common_tail(check_share(mass, "mass"), self._occurring(), self.tied)
         return replace(self.figures(self._level(tail)), together=mass)
 
-    # --- draws --------------------------------------------------------------------------------------------------------
-
-    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
-        """Joint draws of the true counts given the release, with (groups and) categories on the last axes."""
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        rows = prod(check_records(s, "size") for s in shape)
-        check_draws(rows, prod(self._axes))
-        return self._draw_counts(rows, generator(rng, self._seed)).reshape(*shape, *self._axes)
-
-    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
-        """Joint draws of the probabilities, with (groups and) categories on the last axes; 0 for what cannot occur.
-
-        They are drawn as the model says: the true counts, then the probabilities given these.
-        """
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        return self._drawn(shape, rng)[1]
-
-    def _drawn(self, shape: tuple[int, ...], rng: Rng) -> tuple[Counts, Floats]:
-        """Joint draws of the true counts and of the probabilities."""
-        source = generator(rng, self._seed)
-        counts = self.sample_counts(shape, source)
-        return counts, self._draw_probabilities(counts, source)
-
     def probability(self, event: Callable[[Floats], ArrayLike], draws: int = DRAWS, rng: Rng = None) -> Estimate:
         """The probability of anything that can be asked about the probabilities, from independent draws.
 
@@ -127,6 +89,61 @@ class Posterior(FieldsAlone, Reading):
         size, source, cells = check_records(draws, "draws"), generator(rng, self._seed), prod(self._axes)
         check_draws(size, cells)
         return estimated(event, lambda rows: self.sample(rows, source), cells, size)
+
+
+class Posterior(FieldsAlone, JointReading):
+    """A posterior of probabilities whose true counts have laws. Its arrays have the axes (groups and) categories."""
+
+    @property
+    @abstractmethod
+    def _seed(self) -> int | None:
+        """The seed of draws unless `rng` is given: it follows from the record, so that the same question has the same answer."""
+
+    @property
+    @abstractmethod
+    def _records(self) -> int | None:
+        """The number of records of all groups together, if it is public."""
+
+    @abstractmethod
+    def _draw_counts(self, draws: int, rng: np.random.Generator) -> Counts:
+        """Draw the true counts jointly, so many times, on the first axis."""
+
+    @abstractmethod
+    def _draw_probabilities(self, counts: Counts, rng: np.random.Generator) -> Floats:
+        """A draw of the probabilities for each draw of the true counts."""
+
+    # --- scores -------------------------------------------------------------------------------------------------------
+
+    def _score(self, weights: Floats, draws: int | None, rng: Rng) -> Any:
+        seed = None if self._seed is None else seed_of(self._seed, "score")
+        draw = partial(_scored, self, weights, DRAWS if draws is None else draws, seed if rng is None else rng)
+        span = float(weights.min()), float(weights.max())
+        return DrawnQuantity.of("score", draw, span, moments=partial(self._score_moments, weights, draw))
+
+    def _score_moments(self, weights: Floats, draw: Callable[[], Floats]) -> tuple[float, float]:
+        """The mean and the standard deviation of a score: the second from draws, unless a posterior computes it."""
+        return float(self.mean() @ weights), float(draw().std(ddof=1))
+
+    # --- draws --------------------------------------------------------------------------------------------------------
+
+    def sample_counts(self, size: int | tuple[int, ...], rng: Rng = None) -> Counts:
+        """Joint draws of the true counts given the release, with (groups and) categories on the last axes."""
+        shape = self._shape(size)
+        return self._draw_counts(prod(shape), generator(rng, self._seed)).reshape(*shape, *self._axes)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Joint draws of the probabilities, with (groups and) categories on the last axes; 0 for what cannot occur.
+
+        They are drawn as the model says: the true counts, then the probabilities given these.
+        """
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        return self._drawn(shape, rng)[1]
+
+    def _drawn(self, shape: tuple[int, ...], rng: Rng) -> tuple[Counts, Floats]:
+        """Joint draws of the true counts and of the probabilities."""
+        source = generator(rng, self._seed)
+        counts = self.sample_counts(shape, source)
+        return counts, self._draw_probabilities(counts, source)
 
     def to_xarray(self, draws: int = 1000, chains: int = 4, rng: Rng = None) -> Any:
         """Independent joint draws as an `xarray.Dataset`, with a dimension for each column of the groups.

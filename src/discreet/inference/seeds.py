@@ -26,7 +26,7 @@ def seed_of_outcome(mechanism: "Mechanism", raw: Any) -> int:
     return seed_of(mechanism._described(), mechanism.prior.exact, mechanism.space.n, outcome)
 
 
-def generator(rng: Rng, seed: int | None) -> np.random.Generator:
+def generator(rng: Rng, seed: Rng) -> np.random.Generator:
     """The generator that is given or that begins at the seed that is given, and otherwise one that begins at `seed`.
 
     Where there is neither, as of a posterior that was made by hand, draws are others every time.

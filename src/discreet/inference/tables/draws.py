@@ -1,18 +1,18 @@
 """The ranks of a table's groups by the probability of a category, from joint draws."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import limits
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import check_draws, standard_error
 from discreet.inference.labelled import Framed
-from discreet.inference.tables.latent import LatentTable
-from discreet.model.cells import Cells, Groups
+from discreet.inference.tables.latent import Positions
+from discreet.model.cells import Groups
 from discreet.text import html_table
 from discreet.validation import check_records, check_share
 
@@ -29,23 +29,25 @@ _RANKED_TOGETHER = 1 << 20
 """Probabilities that are ranked at once."""
 
 
-def ranks_of(table: LatentTable, cells: Cells, category: int, draws: int, rng: np.random.Generator) -> "Ranks":
-    """The ranks of all groups in which a category, given by its position, can occur."""
+def ranks_of(can: Mask, by: Groups, category: Hashable, draws: int, draw: Callable[[int, Positions], Floats]) -> "Ranks":
+    """The ranks of all groups in which a category can occur, from draws of its probability.
+
+    `draw` gives joint draws, so many, of the groups at these positions: a row for each draw and a column for each group.
+    """
     from scipy.stats import rankdata  # slow to load, and all but this goes without it
 
-    size, ranked = check_records(draws, "draws"), np.flatnonzero(table.possible[:, category])
+    size, ranked = check_records(draws, "draws"), np.flatnonzero(can)
     if len(ranked) > limits.RANKED_GROUPS:
         raise TooLargeError(f"up to {limits.RANKED_GROUPS:,} groups are ranked, and {len(ranked):,} have this category")
     if not len(ranked):
-        raise InvalidInputError(f"category {cells.categories[category]!r} is declared impossible in all groups")
+        raise InvalidInputError(f"category {category!r} is declared impossible in all groups")
     check_draws(size, len(ranked))
-    theta = np.stack([theta[:, category] for _, _, theta in table.joint(size, rng, ranked)], axis=1)
+    theta = draw(size, ranked)
     seen, batch = np.zeros((len(ranked), len(ranked))), max(1, _RANKED_TOGETHER // len(ranked))
     for start in range(0, size, batch):
         places = np.asarray(rankdata(-theta[start : start + batch], method="min", axis=1)).astype(np.int64) - 1
         np.add.at(seen, (np.broadcast_to(np.arange(len(ranked)), places.shape), places), 1.0)
-    groups = tuple(cells.groups[i] for i in ranked.tolist())
-    return Ranks(groups, seen / size, size, cells.categories[category], cells.groups)
+    return Ranks(tuple(by[i] for i in ranked.tolist()), seen / size, size, category, by)
 
 
 def _named(group: Hashable) -> str:

@@ -3,8 +3,9 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
+from math import prod
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,17 +14,21 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
+from discreet.counts.batched.arrays import GroupSummaries
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.frames import warn_caller
 from discreet.inference.draws import DRAWS
+from discreet.inference.labelled import Figures
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.posterior import JointReading
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
 from discreet.inference.reading import Reading, Sets
 from discreet.inference.records import RecordContrast, ShareOfRecords, drawn_shares, of_different_records, of_draws
-from discreet.inference.seeds import Rng
+from discreet.inference.seeds import Rng, generator
+from discreet.inference.tables.draws import Ranks, ranks_of
 from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
-from discreet.inference.tables.shares import SharedProbability, compared
+from discreet.inference.tables.shares import SharedProbability, common_seed, compared, joint_samples, reached_level
 from discreet.model.cells import Groups
 from discreet.validation import check_share
 
@@ -389,12 +394,62 @@ class ByLabels(ByGroup[R]):
     def _posterior(self, position: int) -> R:
         return self.of(self.margin.positions(self.by[position]))
 
-    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
-        of: Any = self
-        other = of[self.by[reference]]
-        if not isinstance(other, SharedProbability):
-            raise RefusedError("contrasts compare probabilities, and these are counts: post.over(...) has probabilities")
-        return (compared(of[self.by[i]], other, chosen, (self.by[i], self.by[reference])) for i in groups)
-
     def __repr__(self) -> str:
         return f"Over({self.by!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginPosterior(ByLabels[SharedProbability], JointReading):
+    """The probabilities over all groups that have the labels asked for, which joint draws hold together."""
+
+    def _parts(self, positions: Iterable[int] | None = None) -> list[SharedProbability]:
+        check_groups_drawn(len(self))
+        return [self[self.by[position]] for position in (range(len(self)) if positions is None else positions)]
+
+    @property
+    def _seed(self) -> Rng:
+        return common_seed(self._parts())
+
+    @property
+    def _occurs(self) -> Mask:
+        return np.stack([part._possible for part in self._parts()])
+
+    def _occurring(self) -> Counts:
+        return np.asarray(self._occurs.sum(axis=1))
+
+    @property
+    def tied(self) -> bool:
+        return not self._parts([0])[0].table.independent
+
+    def _level(self, tail: float) -> float:
+        return reached_level(tail, self._parts([0])[0].draws)
+
+    def figures(self, mass: float = 0.95) -> Figures:
+        """Means, standard deviations and equal-tailed intervals of all cells, as arrays, and those of their true counts.
+
+        `error` is the Monte Carlo standard error of the probability beyond an end of an interval.
+        """
+        every = [part.figures(mass) for part in self._parts()]
+        numbers: dict[str, Any] = {each.name: np.stack([getattr(one, each.name) for one in every]) for each in fields(GroupSummaries)}
+        return Figures(**numbers, by=self.by, categories=self.categories, level=mass)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Joint draws of the probabilities, with groups and categories on the last axes; 0 for what cannot occur."""
+        shape = self._shape(size)
+        return self._jointly(prod(shape), generator(rng, self._seed)).reshape(*shape, *self._axes)
+
+    def _jointly(self, draws: int, rng: np.random.Generator, positions: Iterable[int] | None = None) -> Floats:
+        return np.moveaxis(joint_samples([replace(part, draws=draws) for part in self._parts(positions)], rng), 0, 1)
+
+    def ranks(self, category: Hashable, draws: int = DRAWS, rng: Rng = None) -> Ranks:
+        """Rank the groups of the margin by the probability of a category, from draws, as a table does."""
+        place, source = self._index(category), generator(rng, self._seed)
+
+        def draw(size: int, groups: Positions) -> Floats:
+            return self._jointly(size, source, groups.tolist())[..., place]
+
+        return ranks_of(self._occurs[:, place], self.by, category, draws, draw)
+
+    def _contrasts(self, groups: Sequence[int], reference: int, chosen: Sequence[int]) -> Iterator[Contrast]:
+        other = self[self.by[reference]]
+        return (compared(self[self.by[i]], other, chosen, (self.by[i], self.by[reference])) for i in groups)

@@ -7,18 +7,21 @@ have a posterior: given the sizes u of groups they are Dir(b + u).
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats
-from discreet.errors import InvalidInputError, RefusedError
+from discreet.arrays import Counts, Floats, Mask
+from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.draws import shortest_of_draws, standard_error
+from discreet.inference.labelled import Figures
 from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
+from discreet.inference.posterior import JointReading
 from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import Rng, seed_of
+from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
 from discreet.validation import by_label, check_share, named_numbers
@@ -46,7 +49,7 @@ class OverGroups(FieldsAlone, Reading):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedProbability(OverGroups):
+class SharedProbability(OverGroups, JointReading):
     """The posterior of the probabilities of all categories over some groups together.
 
     Means are computed where weights are fixed, and standard deviations where groups are independent as well. All else is from draws.
@@ -56,6 +59,42 @@ class SharedProbability(OverGroups):
     """The fixed weights of these groups, which add up to 1; None for the model's shares."""
     prior: Callable[[int], float]
     """The prior parameter of a group's share."""
+    sums: Callable[[Positions], Reading]
+    """Makes the posterior of the sums of true counts over some groups."""
+
+    @property
+    def counts(self) -> Any:
+        """The posterior of the numbers of records of all categories in these groups."""
+        return self.sums(self.positions)
+
+    @property
+    def _seed(self) -> Rng:
+        return self.rng
+
+    @property
+    def _possible(self) -> Mask:
+        """The categories that can occur in some of these groups."""
+        return np.asarray(self.table.possible[self.positions].any(axis=0))
+
+    def _occurring(self) -> Counts:
+        return np.array([self._possible.sum()])
+
+    def _level(self, tail: float) -> float:
+        return reached_level(tail, self.draws)
+
+    def figures(self, mass: float = 0.95) -> Figures:
+        """Means, standard deviations and equal-tailed intervals of all categories, as arrays, and those of their true counts.
+
+        `error` is the Monte Carlo standard error of the probability beyond an end of an interval.
+        """
+        low, high = self.interval(mass).T
+        numbers = self.mean(), self.std(), low, high, np.full(len(low), self.probability_error(mass)), self.counts.mean(), self.counts.std()
+        return Figures(*numbers, by=None, categories=self.categories, level=mass)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Floats:
+        """Draws of the probabilities, with the categories on the last axis."""
+        shape = self._shape(size)
+        return np.asarray(joint_samples([replace(self, draws=prod(shape))], generator(rng, self.rng))[0].reshape(*shape, -1))
 
     def mean(self) -> Floats:
         """Expected probability of each category."""
@@ -148,11 +187,25 @@ def joint_samples(parts: Sequence[SharedProbability], rng: Rng) -> Floats:
     return found if first.weights is not None else found / whole
 
 
+def reached_level(tail: float, draws: int) -> float:
+    """The level of intervals that leave out this much on either side; refused where fewer than one of the draws lies there."""
+    if tail * draws < 1.0:
+        raise TooLargeError(
+            f"intervals that hold together leave out {tail:.2g} on either side here, which {draws:,} draws do not reach: "
+            f"ask over(...) for at least draws={ceil(1.0 / tail):,}"
+        )
+    return 1.0 - 2.0 * tail
+
+
+def common_seed(parts: Sequence[SharedProbability]) -> Rng:
+    """The beginning of joint draws of some parts of a table, in whatever order they are."""
+    seeds = [part.rng for part in parts]
+    return seed_of(*sorted(map(str, seeds))) if all(isinstance(seed, int) for seed in seeds) else seeds[0]
+
+
 def compared(first: SharedProbability, second: SharedProbability, chosen: Sequence[int], names: tuple[Hashable, Hashable]) -> Contrast:
     """Compare the probability of some categories over two disjoint parts of a table's groups, by joint draws."""
-    seeds = [part.rng for part in (first, second)]
-    rng = seed_of(*sorted(map(str, seeds))) if all(isinstance(seed, int) for seed in seeds) else seeds[0]
-    drawn = joint_samples([first, second], rng)[:, :, list(chosen)].sum(axis=2)
+    drawn = joint_samples([first, second], common_seed([first, second]))[:, :, list(chosen)].sum(axis=2)
     exact = first.weights is not None and first.table.independent
     moments = partial(_difference_moments, *(part._distribution(chosen) for part in (first, second))) if exact else None
     return drawn_contrast(names, drawn[0], drawn[1], moments)

@@ -34,14 +34,14 @@ from discreet.inference.tables.adjusted import Strata, haenszel_draws
 from discreet.inference.tables.contrasts import comparable, group_contrasts, summarised
 from discreet.inference.tables.draws import Ranks, ranks_of
 from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_groups_drawn
-from discreet.inference.tables.one_by_one import ByGroup, ByLabels, GroupSizes, PossiblePart, RecordsByGroup
+from discreet.inference.tables.one_by_one import ByGroup, GroupSizes, MarginPosterior, PossiblePart, RecordsByGroup
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, contrast_of_draws, weights_of
 from discreet.inference.tables.sums import TableCountsPosterior
 from discreet.model.cells import Cells, Groups
 from discreet.model.dirichlet import Dirichlet, Prior
 from discreet.text import html_table
-from discreet.validation import Number, category_index, check_records, check_share
+from discreet.validation import Number, check_records, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -248,13 +248,9 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
     def over(self, *, weights: Any = None, draws: int = DRAWS, rng: Rng = None) -> SharedProbability: ...
 
     @overload
-    def over(
-        self, column: str, /, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None
-    ) -> ByLabels[SharedProbability]: ...
+    def over(self, column: str, /, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None) -> MarginPosterior: ...
 
-    def over(
-        self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None
-    ) -> ByLabels[SharedProbability] | SharedProbability:
+    def over(self, *columns: str, weights: Any = None, draws: int = DRAWS, rng: Rng = None) -> MarginPosterior | SharedProbability:
         """Probabilities of the categories over all other columns, `post.over("sex")["f"]`; without columns, over all groups.
 
         Args:
@@ -273,14 +269,15 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         given = None if weights is None else weights_of(weights, self.by)
 
         together = partial(self._together, given, size, rng)
-        return ByLabels(margin, together) if columns else together(np.arange(len(self)))
+        return MarginPosterior(margin, together) if columns else together(np.arange(len(self)))
 
     def _together(self, given: Floats | None, draws: int, rng: Rng, positions: Positions) -> SharedProbability:
         """The probabilities over the groups at these positions, with the weights that were given for all groups or with their shares."""
         check_some_possible(self._latent, positions)
         fixed = None if given is None else chosen_weights(given, self._latent, positions)
         seed = seed_of(self._seed, positions[:1].tolist()) if rng is None else rng
-        return SharedProbability(self._latent, self.categories, positions, self._cell_moments, draws, seed, fixed, self._shares_prior)
+        known = self._latent, self.categories, positions, self._cell_moments, draws, seed, fixed, self._shares_prior
+        return SharedProbability(*known, partial(self.counts._total, draws, rng))
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
@@ -306,7 +303,12 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
         Returns `Ranks`: the mean rank of every group, and the probability of each rank.
         """
-        return ranks_of(self._latent, self.cells, category_index(self.categories, category), draws, generator(rng, self._seed))
+        place, source = self._index(category), generator(rng, self._seed)
+
+        def draw(size: int, groups: Positions) -> Floats:
+            return np.stack([theta[:, place] for _, _, theta in self._latent.joint(size, source, groups)], axis=1)
+
+        return ranks_of(self.cells.possible[:, place], self.by, category, draws, draw)
 
     # --- two groups ---------------------------------------------------------------------------------------------------
 
