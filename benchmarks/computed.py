@@ -16,7 +16,7 @@ from tests.analysis import test_privacy
 from tests.inference import coverage as inference_support
 from tests.inference import pooling as pooling_support
 from tests.mechanisms import private_remap_support, test_remap
-from tests.model import test_concavity, test_distances
+from tests.model import test_concavity
 
 import discreet as dc
 from benchmarks import independence as private_tests
@@ -374,20 +374,10 @@ def _composed(mechanism: Mechanism, first: tuple[int, ...], second: tuple[int, .
 
 
 def rounding() -> Numbers:
-    """What the obvious code does to distances, and the error of total variation."""
+    """What the obvious code does to distances."""
     return {
         "rounding: zeros at 10^9": near_the_middle(10**9)[2],
-        "rounding: total variation": _total_variation_error(test_distances.PAIRS),
-        "rounding: total variation, pairs": test_distances.PAIRS,
     }
-
-
-def _total_variation_error(size: int) -> float:
-    """The largest share of what is promised."""
-    return max(
-        abs(float(dc.total_variation(p, q)) - test_distances.reference_total_variation(p, q)) / test_distances.total_variation_bound(p)
-        for p, q in test_distances.beta_pairs(13, size)
-    )
 
 
 def proofs() -> Numbers:
@@ -410,7 +400,6 @@ def acceptance() -> Numbers:
     """Of the sampler for three categories or more."""
     rng = np.random.default_rng(7)
     return {
-        "acceptance: mixture, worlds": _MIXTURES,
         "acceptance: mixture, least": min(_mixture_acceptance(rng) for _ in range(_MIXTURES)),
     }
 

@@ -79,7 +79,7 @@ ratios: times belong to the machine.
 
 ε = {record["epsilon"]}, prior of ones, 40 % of the records in the first category. Each contender goes on
 until the next size is predicted to take more than {limits}. A time is the median over releases, each by a new mechanism, of the lesser of
-wall-clock and processor time, without the quantum of time at whose multiples releases end.
+wall-clock and processor time, without the quantum of time.
 Memory is what is added to the process after its imports and a first small release.
 
 ![Time of one release against the number of records](benchmarks.png)
