@@ -200,10 +200,10 @@ TURN_CELLS = 1 << 23
 """Sizes of a group by frequencies of the total that are held as a matrix, where only that total is public; beyond, transforms are fast."""
 TRANSFORM_CELLS = 1 << 24
 """Categories of one group by values of a count, or of their total, where all groups are summarised at once: 128 MB, some times."""
-LISTED_COUNTS = 1 << 12
+LISTED_COUNTS = 1 << 11
 """Values of a count up to which the likelihoods of all of them are listed, where they are no function of a difference."""
-LISTED_FACTORS = 1 << 22
-"""Such values of all counts of a table together: 32 MB, a few times."""
+LISTED_FACTORS = 1 << 20
+"""Such values of all counts of a table together: 8 MB, a few times."""
 PLANE_CELLS = 1 << 24
 """Pairs of a count and a rest of one cell where all groups are summarised at once: 128 MB, a few times, and a second."""
 PLANE_PAIRS = 40_000

@@ -239,6 +239,18 @@ def test_a_table_says_at_once_what_it_says_of_each_group(n: Any, steps: Any, noi
         assert figures.low[row] == pytest.approx(post[group].interval(0.9)[:, 0], abs=1e-5)
 
 
+@pytest.mark.parametrize("n", [None, [0, 2, 1], 3])
+def test_noisy_counts_below_0_are_read_at_once_as_in_each_group(n: Any) -> None:
+    """No window begins below 0, also where the noise has a peak, so that how far below 0 a count is says something."""
+    prior = dc.Dirichlet([0.0058, 13.7642, 46.1502, 36.9783, 1.4383])
+    counts = [[1, 0, 3, 0, -3], [1, 4, 1, 1, -4], [4, 1, 0, -2, 3]]
+    release = dc.observed(counts, noise="laplace:2", prior=prior, n=n, by={"g": [0, 1, 2]}, size_prior="poisson:2")
+    post = release.noise_aware()
+    figures = post.figures()
+    assert figures.mean == pytest.approx(np.array([post[group].mean() for group in post]), abs=1e-8)
+    assert figures.std == pytest.approx(np.array([post[group].std() for group in post]), abs=1e-8)
+
+
 @pytest.mark.parametrize("n", [None, [160, 150]])
 def test_groups_whose_sizes_no_total_ties_are_read_as_variables(n: Any) -> None:
     post = table(n, ROUNDED).noise_aware()

@@ -25,6 +25,8 @@ TRIMMED = 0.05
 """Probability that quantiles leave out at either end of a window, times their precision."""
 _QUANTILE_PRECISION, _TAIL_QUANTILE_PRECISION, _LISTED_PRECISION = 2e-8, 1e-6, 4e-10
 """The precision of quantiles: in probability, and relative to the probability beyond them; and in probability where counts are listed."""
+_HARD, _HARD_LISTED = 1e-7, 1e-8
+"""Bound of an interval from which on a group is looked at by itself; and where counts are listed."""
 Result = TypeVar("Result")
 
 _BLOCK = 1 << 13
@@ -94,6 +96,11 @@ class Table:
     def precision(self) -> float:
         """The precision of quantiles, in probability."""
         return _QUANTILE_PRECISION if self.cells.listed is None else _LISTED_PRECISION
+
+    @property
+    def hard(self) -> float:
+        """The bound of an interval from which on a group is looked at by itself."""
+        return _HARD if self.cells.listed is None else _HARD_LISTED
 
     @property
     def prior_total(self) -> Floats:

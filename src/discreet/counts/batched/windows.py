@@ -130,7 +130,7 @@ def _peaks(cells: GroupCells, tilt: Floats) -> list[Counts]:
         fall = np.clip(-(tilt[:, None] + side), 1e-12, 700.0)
         smooth = np.clip((cells.a - 1.0) / np.expm1(fall) - 0.5, 0.0, cells.top)
         smooth = np.where(side < 0.0, np.maximum(smooth, cells.z), np.minimum(smooth, cells.z))
-        found.append(np.minimum(np.rint(smooth).astype(np.int64), cells.top))
+        found.append(np.clip(np.rint(smooth).astype(np.int64), 0, cells.top))
     return found
 
 

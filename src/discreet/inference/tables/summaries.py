@@ -40,8 +40,6 @@ _NEAR_TOTAL = 1.5
 """The largest distance of the mean of the total from the total, in standard deviations: its probability is then a third of the largest,
 and one pass over
 all groups is enough as a rule."""
-_HARD = 5.0
-"""Bound of an interval, times its precision, from which on a group is looked at by itself."""
 _SPREAD = 8.0 * 2.0**0.5
 """The half width, in standard deviations and times the root of m, that holds all but TRIMMED_TOTALS of a sum of m noises for large m."""
 _BESIDES = 1_000
@@ -130,7 +128,7 @@ def _hard(block: Table, error: Floats, groups: int) -> list[int]:
     """The rows of a block whose bound is too large, the largest first, and no more than the block's part of the groups has time for."""
     work = _work(block.possible.shape[1], block.cells.noise, int(block.cells.top.max(initial=0)))
     most = ceil(limits.SUMMARY_WORK / work * len(block) / groups)
-    rows = np.flatnonzero(error > _HARD * block.precision)
+    rows = np.flatnonzero(error > block.hard)
     found: list[int] = rows[np.argsort(-error[rows], kind="stable")][:most].tolist()
     return found
 
@@ -307,7 +305,7 @@ class _PublicTotal:
                 weighted = batch.times(others, self._error(batch.law, others, frequencies, left))
                 done = not wide and _all_at_once(self.table, weighted, tail, result)
                 error = result.error[batch.rows].max(axis=1, initial=0.0)
-                for i in np.flatnonzero((error > _HARD * self.table.precision) | (not done)).tolist():
+                for i in np.flatnonzero((error > self.table.hard) | (not done)).tolist():
                     row = int(batch.rows[i])
                     if row in self._alone:
                         _write(block, row, self._alone[row](), tail, result)
