@@ -40,6 +40,7 @@ from discreet_papers.claims import compute_claims
 __all__ = [
     "COVERED",
     "COVERED_AT",
+    "COVERED_RECORDS",
     "ODDS",
     "PROMISED_AT",
     "PROMISED_FOR",
@@ -185,63 +186,34 @@ def tolerances() -> Numbers:
 
 # --- coverage of naive intervals --------------------------------------------------------------------------------------
 
-_NOISY = ("LaplaceZhang", "LaplaceHistogram", "LatticeGeometric")
-_HELLINGER = ("HellingerGlobal", "HellingerLocal", "HellingerSmooth")
-COVERED_AT = ("0.1", "1")
-COVERED = dict.fromkeys(_NOISY, (50, 200, 1000)) | dict.fromkeys(_HELLINGER, (50, 200))
-"""Mechanisms, and the numbers of records they are looked at."""
+COVERED, COVERED_RECORDS, COVERED_AT = ("LaplaceHistogram", "LatticeGeometric", "HellingerSmooth"), (50, 200), ("0.1", "1")
+"""Mechanisms, and the numbers of records and the ε they are looked at."""
 _MASS = 0.95
-_DRAWS_EACH = 400
 
 
 def coverage() -> Numbers:
     """How often 95 % intervals of the reported posterior hold the probability, under the prior Beta(1, 1)."""
     found: Numbers = {}
-    errors = []
-    inside = {n: _inside(n) for n in (50, 200, 1000)}
-    for name, sizes in COVERED.items():
-        for n in sizes:
-            for epsilon in COVERED_AT:
-                mechanism = dc.mechanism(name, ONES, n, epsilon)
-                if name == "LaplaceZhang" and n > 50:  # both counts are noisy: (n + 1)² reports
-                    covered, error = _drawn_coverage(mechanism)
-                    errors.append(error)
-                else:
-                    covered = _listed_coverage(mechanism, inside[n])
-                found[f"coverage: {name}, n = {n}, ε = {epsilon}"] = covered
-    aware = inference_support.coverage(dc.mechanism("LaplaceHistogram", ONES, 50, "0.1")).noise_aware
-    return found | {"coverage: largest standard error": max(errors), "coverage: noise-aware": aware}
-
-
-def _held(x: Floats | float, n: int, reports: Floats) -> Floats:
-    """P(θ in the interval of Beta(1 + report)) when θ ~ Beta(1 + x, 1 + n - x)."""
-    low, high = (betaincinv(1.0 + reports[..., 0], 1.0 + reports[..., 1], level) for level in ((1 - _MASS) / 2, (1 + _MASS) / 2))
-    return np.asarray(betainc(1.0 + x, 1.0 + n - x, high) - betainc(1.0 + x, 1.0 + n - x, low))
+    for n in COVERED_RECORDS:
+        inside = _inside(n)
+        for name, epsilon in product(COVERED, COVERED_AT):
+            found[f"coverage: {name}, n = {n}, ε = {epsilon}"] = _naive_coverage(dc.mechanism(name, ONES, n, epsilon), inside)
+    return found | {"coverage: noise-aware": inference_support.coverage(dc.mechanism("LaplaceHistogram", ONES, 50, "0.1")).noise_aware}
 
 
 def _inside(n: int) -> Floats:
-    """The same for every dataset (rows) and every report of total n (columns)."""
+    """P(θ in the interval of Beta(1 + report)) when θ ~ Beta(1 + x, 1 + n - x), for every dataset x (rows) and every report (columns)."""
     first = np.arange(n + 1.0)
-    return _held(first[:, None], n, np.stack([first, n - first], axis=-1))
+    low, high = (betaincinv(1.0 + first, 1.0 + n - first, level) for level in ((1 - _MASS) / 2, (1 + _MASS) / 2))
+    x = first[:, None]
+    return np.asarray(betainc(1.0 + x, 1.0 + n - x, high) - betainc(1.0 + x, 1.0 + n - x, low))
 
 
-def _listed_coverage(mechanism: Mechanism, inside: Floats) -> float:
+def _naive_coverage(mechanism: Mechanism, inside: Floats) -> float:
     """Every dataset is equally likely under this prior."""
-    n, covered = mechanism.space.total, []
-    for x in range(n + 1):
-        law = mechanism.law([x, n - x])
-        usual = (law.counts.sum(axis=-1) == n).all()
-        held = inside[x, law.counts[:, 0]] if usual else _held(float(x), n, law.counts.astype(np.float64))
-        covered.append(float(law.probability @ held))
-    return float(np.mean(covered))
-
-
-def _drawn_coverage(mechanism: Mechanism) -> tuple[float, float]:
-    """The same from draws for every dataset, with its standard error."""
-    n, rng = mechanism.space.total, np.random.default_rng(1)
-    drawn = [mechanism.simulate([x, n - x], _DRAWS_EACH, rng).astype(np.float64) for x in range(n + 1)]
-    held = np.stack([_held(float(x), n, reports) for x, reports in enumerate(drawn)])
-    return float(held.mean()), float(np.sqrt(held.var(axis=1).sum() / _DRAWS_EACH) / len(held))
+    n = mechanism.space.total
+    laws = [mechanism.law([x, n - x]) for x in range(n + 1)]
+    return float(np.mean([law.probability @ inside[x, law.counts[:, 0]] for x, law in enumerate(laws)]))
 
 
 # --- remapped reports -------------------------------------------------------------------------------------------------

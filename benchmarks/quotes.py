@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from itertools import product
 
 from benchmarks import page
 from benchmarks.computed import (
     COVERED,
     COVERED_AT,
+    COVERED_RECORDS,
     ODDS,
     PROMISED_AT,
     PROMISED_FOR,
@@ -150,13 +152,10 @@ def _promises(numbers: Mapping[str, float | str]) -> str:
 
 
 def _coverage(numbers: Mapping[str, float | str]) -> str:
-    cells = [(n, epsilon) for n in (50, 200, 1000) for epsilon in COVERED_AT]
-
-    def cell(name: str, n: int, epsilon: str) -> str:
-        drawn = name == "LaplaceZhang" and n > 50
-        return f"{_float(numbers, f'coverage: {name}, n = {n}, ε = {epsilon}'):.{2 if drawn else 3}f}" if n in COVERED[name] else "-"
-
-    rows = [(f"`{name}`", *(cell(name, n, epsilon) for n, epsilon in cells)) for name in COVERED]
+    cells = list(product(COVERED_RECORDS, COVERED_AT))
+    rows = [
+        (f"`{name}`", *(f"{_float(numbers, f'coverage: {name}, n = {n}, ε = {epsilon}'):.3f}" for n, epsilon in cells)) for name in COVERED
+    ]
     return table(("naive coverage", *(f"n={n}, ε={epsilon}" for n, epsilon in cells)), rows)
 
 
