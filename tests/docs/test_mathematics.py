@@ -58,6 +58,13 @@ def test_the_map_leads_to_every_page_with_a_proof() -> None:
     assert len(PROVING) >= 8
 
 
+def test_the_papers_that_pages_cite_are_those_of_the_list() -> None:
+    cited = {paper for page in PAGES for paper in re.findall(r"\[([^]]+ [0-9]{4})\]\([^)]*mathematics\.md#literature\)", page.read_text())}
+    listed = re.findall(r"^- (.+ [0-9]{4})\.$", (DOCS / "explain" / "mathematics.md").read_text(), re.MULTILINE)
+    assert cited == set(listed)
+    assert len(listed) > 5
+
+
 def test_a_plain_formula_is_noticed() -> None:
     formulas = ["`H = sqrt(1 - x)`", "    P(z) ∝ e^{-d}"]
     assert plain_formulas(f"It is {formulas[0]}, and\n\n{formulas[1]}\n\n```python\n'Σ'\n```\nand `n = 5`, $\\Sigma$.\n") == formulas
