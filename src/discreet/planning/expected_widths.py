@@ -114,33 +114,26 @@ def plain_width(believed: Believed, *, worst: bool = False) -> ExpectedWidth:
     return ExpectedWidth(float(means.max() if worst else means.mean()), "exact sum" if every else "quadrature")
 
 
-def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
-    """Return for each category the means of the width without privacy and of its square."""
-    whole, data = believed.prior.exact_total, believed.law.exact_total
-    if len(set(believed.kinds)) > _FEW_KINDS:
-        return _many_plain_moments(believed)
-    return [_plain_moment(believed.n, a, whole - a, c, data - c) for a, c in believed.kinds]
-
-
 @lru_cache(maxsize=64)
-def _many_plain_moments(believed: Believed) -> list[tuple[float, float]]:
-    """Return the moments for many different categories, of each of which few counts stand for all."""
+def _plain_moments(believed: Believed) -> list[tuple[float, float]]:
+    """Return for each category the means of the width without privacy and of its square, from few counts where many kinds differ."""
+    kinds = list(dict.fromkeys(believed.kinds))
+    few = len(kinds) > _FEW_KINDS
+    found = [part for batch in ([kinds] if few else [[kind] for kind in kinds]) for part in _moments_of(believed, batch, few=few)]
+    known = dict(zip(kinds, found, strict=True))
+    return [known[kind] for kind in believed.kinds]
+
+
+def _moments_of(believed: Believed, kinds: list[tuple[Fraction, Fraction]], *, few: bool) -> list[tuple[float, float]]:
+    """The mean width of Beta(a + x, A - a + n - x), x a count of n records, and the mean of its square, for kinds of categories."""
     n, whole, data = believed.n, float(believed.prior.exact_total), believed.law.exact_total
-    found = [_counts(n, Dirichlet([c, data - c]), few=True) for _, c in believed.kinds]
+    found = [_counts(n, Dirichlet([c, data - c]), few=few) for _, c in kinds]
     x, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    a = np.repeat([float(a) for a, _ in kinds], [len(part) for part, _ in found])
+    width = _plain(a, whole - a, n, x, exact=not few)
     starts = np.cumsum([0, *(len(part) for part, _ in found[:-1])])
-    a = np.repeat(believed.prior.concentration, [len(part) for part, _ in found])
-    width = _plain(a, whole - a, n, x, exact=False)
     mean, square = (np.add.reduceat(weight * width**power, starts) for power in (1, 2))
     return list(zip(mean.tolist(), square.tolist(), strict=True))
-
-
-@lru_cache(maxsize=4096)
-def _plain_moment(n: int, a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[float, float]:
-    """The mean width, and its square's, of Beta(a + x, b + n - x), x the first count of n records with a Beta(c, d) probability."""
-    x, weight = _counts(n, Dirichlet([c, d]))
-    width = _plain(float(a), float(b), n, x)
-    return float(weight @ width), float(weight @ width**2)
 
 
 def _plain(a: float | Floats, b: float | Floats, n: int, x: Floats, *, exact: bool = True) -> Floats:

@@ -73,6 +73,12 @@ class _Cloud:
     """ln P(outcomes), up to a constant for each outcome."""
 
 
+def _log_gamma(start: float, x: Counts | Floats, reference: Counts | float, slope: Floats | float) -> Floats:
+    """ln Γ(start + x) less its value at the reference, and less a line of this slope."""
+    away = np.subtract(x, reference, dtype=np.float64)
+    return np.asarray(bregman(start + x, start + reference, away) + (digamma(start + reference) - slope) * away)
+
+
 @dataclass(frozen=True, eq=False)
 class _Model:
     """The factors of the weight that depend on counts added up, with logarithms relative to references so that nothing cancels."""
@@ -85,24 +91,16 @@ class _Model:
 
     def log_split(self, points: Counts, reference: Counts) -> Floats:
         """ln n!/Πx_i! of counts, one a row."""
-        away = (points - reference).astype(np.float64)
-        log_factorials = bregman(1.0 + points, 1.0 + reference, away) + (digamma(1.0 + reference) - self.slopes) * away
-        n, total = points.sum(axis=1), float(reference.sum())
-        step = (n - total).astype(np.float64)
-        of_total = bregman(1.0 + n, np.full(len(n), 1.0 + total), step) + (digamma(1.0 + total) - self.total_slope) * step
-        return np.asarray(of_total - log_factorials.sum(axis=1))
+        of_total = _log_gamma(1.0, points.sum(axis=1), reference.sum(), self.total_slope)
+        return np.asarray(of_total - _log_gamma(1.0, points, reference, self.slopes).sum(axis=1))
 
     def log_rise(self, category: int, x: Floats, reference: float) -> Floats:
         """ln Γ(a_i + x)."""
-        a, away = float(self.a[category]), x - reference
-        line = float(digamma(a + reference)) - float(self.slopes[category])
-        return np.asarray(bregman(a + x, np.full(len(x), a + reference), away) + line * away)
+        return _log_gamma(self.a[category], x, reference, self.slopes[category])
 
     def log_fall(self, n: Floats, reference: float) -> Floats:
         """-ln Γ(A + n)."""
-        total, away = float(self.a.sum()), n - reference
-        line = float(digamma(total + reference)) - self.total_slope
-        return np.asarray(-bregman(total + n, np.full(len(n), total + reference), away) - line * away)
+        return -_log_gamma(self.a.sum(), n, reference, self.total_slope)
 
     def log_prior(self, points: Counts, reference: Counts) -> Floats:
         """The second product, of counts one a row."""
