@@ -388,8 +388,8 @@ GRID = [
     *((cls, n, epsilon) for cls in EXPONENTIALS for n, epsilon in ((50, 0.1), (50, 0.5), (200, 0.5), (200, 1.0))),
 ]
 """Every n with one ε: the table of all is recomputed with the other numbers of the pages (tests/docs/test_quoted_numbers.py)."""
-DRAWN_SLACK = 0.1
-"""Five standard errors of 300 draws."""
+IN_PAGES = (dc.LaplaceHistogram, dc.LatticeGeometric, dc.HellingerSmooth)
+"""The mechanisms for which a page says what intervals cover that ignore the noise, at ε = 0.1 and 1 for n = 50 and 200."""
 
 
 def _check_coverage(cls: type[Mechanism], n: int, epsilon: float) -> None:
@@ -398,8 +398,8 @@ def _check_coverage(cls: type[Mechanism], n: int, epsilon: float) -> None:
     assert abs(found.noise_aware - 0.95) < 0.001
     assert found.worst < TOLERANCE["coverage"]
     assert found.naive < 0.95
-    quoted = load()[f"coverage: {cls.__name__}, n = {n}, ε = {epsilon:g}"]
-    assert found.naive == pytest.approx(quoted, abs=DRAWN_SLACK if cls is dc.LaplaceZhang and n > 50 else 1e-6)
+    if cls in IN_PAGES and n in (50, 200) and epsilon in (0.1, 1.0):
+        assert found.naive == pytest.approx(load()[f"coverage: {cls.__name__}, n = {n}, ε = {epsilon:g}"], abs=1e-6)
 
 
 SAMPLE = [(dc.LaplaceHistogram, 50, 0.1), (dc.LatticeGeometric, 50, 0.5), (dc.LaplaceDimension, 50, 1.0), (dc.HellingerSmooth, 50, 1.0)]
