@@ -18,6 +18,8 @@ from sqlalchemy import Connection, Engine, event
 from discreet.data.count import CategoryCounts
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError
 from discreet.ledger.ledger import Ledger, Loss, composed
+from discreet.mechanisms.lattice import LatticeGeometric
+from discreet.model.dirichlet import Dirichlet
 from discreet.record.guarantee import Guarantee
 
 # --- exact sums -------------------------------------------------------------------------------------------------------
@@ -37,6 +39,13 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
 def test_three_thirds_are_one(ledger: Ledger, third: Any) -> None:
     for _ in range(3):
         ledger.spend("survey", third)
+    assert ledger.remaining("survey").epsilon == 0
+
+
+def test_three_releases_of_a_third_are_one(ledger: Ledger) -> None:
+    """The guarantee is a float, which is a little above a third; the mechanism knows its ε exactly."""
+    for _ in range(3):
+        ledger.release("survey", LatticeGeometric(Dirichlet.uniform(2), 10, "1/3"), [4, 6])
     assert ledger.remaining("survey").epsilon == 0
 
 

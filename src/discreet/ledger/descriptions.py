@@ -30,8 +30,9 @@ def described(mechanism: "Mechanism") -> dict[str, Any]:
 
 
 def described_together(prepared: "Mapping[str, Prepared]") -> dict[str, Any]:
-    """The public description of several releases that are charged by one line."""
-    return {"tables": {name: described(one.mechanism) for name, one in prepared.items()}}
+    """The public description of releases that are charged by one line: of several by their names, or of one that has none."""
+    every = {name: described(one.mechanism) for name, one in prepared.items()}
+    return every[""] if [*every] == [""] else {"tables": every}
 
 
 _TABLE = "table"

@@ -35,7 +35,7 @@ from discreet.ledger.budgets import (
 )
 from discreet.ledger.charges import charge_for_all, check_period, exact_promise, second_budget_words
 from discreet.ledger.database import budgets, is_made, make_engine, no_ledger, prepare, selected, shown_url, spends
-from discreet.ledger.descriptions import described, described_together, part_of
+from discreet.ledger.descriptions import described_together, part_of
 from discreet.ledger.names import check_new_name, cleaned
 from discreet.ledger.rows import DamagedRowError, budget_of, budget_row, spend_of, spend_row
 from discreet.ledger.statements import (
@@ -228,15 +228,14 @@ class Ledger:
 
         It warns of nothing: ask `charged_elsewhere` about the source first.
         """
-        mechanism = prepared.mechanism
-        purpose = Purpose(description=described(mechanism), **words)
-        self._spend(dataset, [(checked_promise(prepared.guarantee, 0), mechanism)], purpose)
+        self.charge_together(dataset, {"": prepared}, **words)
         return prepared.draw()
 
     def charge_together(self, dataset: str, prepared: "Mapping[str, Prepared]", **words: Unpack[PurposeWords]) -> Spend:
-        """Charge the dataset's budget for several releases by one line, durably, all or nothing: whoever calls it draws them afterwards.
+        """Charge the dataset's budget for releases by one line, durably, all or nothing: whoever calls it draws them afterwards.
 
-        The line has the exact sum of their losses. It warns of nothing: ask `charged_elsewhere` about the source first.
+        The line has the exact sum of their losses. The name of one that is charged alone may be "". It warns of nothing: ask
+        `charged_elsewhere` about the source first.
         """
         parts = [(exact_promise(one), one.mechanism) for one in prepared.values()]
         return self._spend(dataset, parts, Purpose(description=described_together(prepared), **words))

@@ -1,5 +1,6 @@
 """The steps from counts to a release that is charged, which the command line and the page take alike."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,10 @@ from discreet.errors import InvalidInputError, SourceError
 from discreet.requests.record_files import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from discreet.data.count import CategoryCounts, TableCounts
-    from discreet.ledger.budgets import Charge, Unit
+    from discreet.ledger.budgets import Charge, Spend, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Mechanism, Prepared
     from discreet.model.cells import Groups
@@ -128,6 +129,27 @@ def charge_of(ledger: "Ledger", dataset: str, releases: "Iterable[Prepared | Rel
     from discreet.ledger.charges import charge_for_all, exact_promise
 
     return charge_for_all(ledger.budget(dataset), [(exact_promise(one), one.mechanism) for one in releases])
+
+
+def description_of(ready: "Mapping[str, Prepared]") -> dict[str, Any]:
+    """Return the ledger's description of releases, as it is read back."""
+    from discreet.ledger.budgets import as_json
+    from discreet.ledger.descriptions import described_together
+
+    found: dict[str, Any] = json.loads(as_json(described_together(ready)))
+    return found
+
+
+def check_charged(ledger: "Ledger", line: "Spend", ready: "Mapping[str, Prepared]", give_up: str) -> None:
+    """Refuse to draw for a charge that was for something else; `give_up` says how to leave it as it is."""
+    charge = charge_of(ledger, line.dataset, ready.values())
+    own = charge.promise
+    asked = (description_of(ready), own.loss, charge.loss, own.unit, own.neighbours, own.period)
+    if (line.description, line.guarantee, line.loss, line.unit, line.neighbours, line.period) != asked:
+        raise InvalidInputError(
+            f"the data have another number of records than when line {line.number} of the ledger was charged, and its charge stands: "
+            f"release them as they were, or {give_up}"
+        )
 
 
 def longest_text(ready: "Prepared") -> str:

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.count import tallied
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.frames import forgets_variables
-from discreet.ledger.budgets import as_json
-from discreet.ledger.charges import charge_for_all, exact_promise
-from discreet.ledger.descriptions import described_together
 from discreet.ledger.ledger import Ledger, warn_of_second_budget
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.checks import AskedTable, absent_words, checked
 from discreet.requests.release import ReleaseRequest
-from discreet.requests.release_steps import check_budget, longest_text, printable, source_of
+from discreet.requests.release_steps import check_budget, check_charged, longest_text, printable, source_of
 from discreet.requests.studies.published import check_same, manifest, read_folder
 from discreet.requests.studies.study import MANIFEST, Study, in_study
 from discreet.text import counted
@@ -80,8 +77,8 @@ def release(
                 elif book is not None and study.dataset is not None:
                     warn_of_second_budget(book, study.dataset, told)
                 _charge(study, book, ready, working, told)
-            else:
-                check_charged(study, book, ready, kept)
+            elif book is not None and study.dataset is not None and (line := book.charged(study.dataset, kept)) is not None:
+                check_charged(book, line, ready, "remove the folder that was begun to give it up")
             _draw(study, ready, working)
         else:
             check_same(study, working)
@@ -143,22 +140,6 @@ def _charge(study: Study, ledger: Ledger | None, ready: Ready, working: Path, so
     except BudgetError:  # nothing was charged
         place.unlink()
         raise
-
-
-def check_charged(study: Study, ledger: Ledger | None, ready: Ready, key: str) -> None:
-    """Refuse to draw for a charge that was for something else."""
-    line = None if ledger is None or study.dataset is None else ledger.charged(study.dataset, key)
-    if line is None or ledger is None:
-        return
-    charge = charge_for_all(ledger.budget(line.dataset), [(exact_promise(one), one.mechanism) for one in ready.values()])
-    if line.description != json.loads(as_json(described_together(ready))) or (line.loss, line.period) != (
-        charge.loss,
-        charge.promise.period,
-    ):
-        raise InvalidInputError(
-            f"the data have another number of records than when line {line.number} of the ledger was charged, and its charge stands: "
-            "release them as they were, or remove the folder that was begun to give it up"
-        )
 
 
 def _draw(study: Study, ready: Ready, working: Path) -> None:

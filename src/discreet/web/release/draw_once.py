@@ -20,7 +20,7 @@ from discreet.ledger.statements import Statement, check_affordable
 from discreet.mechanisms.base import Prepared
 from discreet.mechanisms.steady import whole_quanta
 from discreet.record.release import Release
-from discreet.requests.release_steps import longest_text, printable, source_of, stand_in
+from discreet.requests.release_steps import charge_of, check_charged, description_of, longest_text, printable, source_of, stand_in
 from discreet.web.release.question import read
 from discreet.web.release.store import KeptRelease, Store
 from discreet.web.release.study import Question, read_study
@@ -53,11 +53,11 @@ def look(question: Question, source: Path | str, declared: str | None, ledger: L
     question.check(ledger)
     ready = _prepared(question, source)
     statement = ledger.statement(question.dataset, latest=limits.LEDGER_SPENDS, period=question.period)
-    charge = question.charge(ledger, ready)
+    charge = charge_of(ledger, question.dataset, ready.values())
     check_affordable(statement, charge)
     second = None if declared is None else second_budget_words(ledger.charged_elsewhere(question.dataset, declared))
     records = {name: stand_in(one) for name, one in ready.items()}
-    return ReleasePreview(question, question.described(ready), records, statement, charge, second)
+    return ReleasePreview(question, description_of(ready), records, statement, charge, second)
 
 
 def declared_source(kept: Mapping[str, str]) -> str | None:
@@ -74,16 +74,16 @@ def draw_once(store: Store, key: str, source: Path | str, ledger: Ledger) -> Kep
         question: Question = read_study(asked.fields) if "text" in asked.fields else read(asked.fields)
         ready = _prepared(question, source)
         line = ledger.charged(question.dataset, key)
-        if question.described(ready) != asked.described:
+        if description_of(ready) != asked.described:
             paid = "nothing was spent: look again" if line is None else "its charge stands: draw it from the file as it was, or give it up"
             raise InvalidInputError(f"the file has another number of records than when you looked; {paid}")
         with store.room(asked, _kept_text({name: longest_text(one) for name, one in ready.items()})) as keep:
             if line is None:
-                drawn = question.drawn(ledger, ready, note=question.ledger_note, request=key, source=declared_source(asked.fields))
+                source_kept = declared_source(asked.fields)
+                ledger.charge_together(question.dataset, ready, note=question.ledger_note, request=key, source=source_kept)
             else:
-                question.check_line(ledger, line, ready)
-                drawn = {name: one.draw() for name, one in ready.items()}
-            return keep(_kept_text({name: found.to_json() for name, found in drawn.items()}))
+                check_charged(ledger, line, ready, "give it up")
+            return keep(_kept_text({name: one.draw().to_json() for name, one in ready.items()}))
 
 
 def _kept_text(records: Mapping[str, str]) -> str:

@@ -1,23 +1,17 @@
 """The question of whoever releases on the page, and what the page refuses beside what every release does."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
 
 from discreet import limits
-from discreet.errors import BudgetError, DiscreetError, InvalidInputError
-from discreet.ledger.budgets import Charge, Spend, as_json, checked_promise
-from discreet.ledger.charges import charge_for
-from discreet.ledger.descriptions import described
+from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.base import Prepared
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Dirichlet
-from discreet.record.release import Release
 from discreet.record.table_json import json_can_hold
 from discreet.requests.checks import DataCheck
 from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
@@ -93,32 +87,6 @@ class ReleaseQuestion(TypedQuestion):
     def examined(self, source: Path | str) -> DataCheck:
         """Return what is in the way of the table."""
         return self.request.examined(str(source), "form")
-
-    def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
-        """Return the ledger's description of the table, as it is read back."""
-        found: dict[str, Any] = json.loads(as_json(described(ready[""].mechanism)))
-        return found
-
-    def charge(self, ledger: Ledger, ready: Mapping[str, Prepared]) -> Charge:
-        """Return the cost of the table."""
-        return charge_for(ledger.budget(self.dataset), checked_promise(ready[""].guarantee, 0), ready[""].mechanism)
-
-    def drawn(self, ledger: Ledger, ready: Mapping[str, Prepared], **words: Any) -> dict[str, Release]:
-        """Charge the table and draw it."""
-        return {"": ledger.draw(self.dataset, ready[""], **words)}
-
-    def check_line(self, ledger: Ledger, line: Spend, ready: Mapping[str, Prepared]) -> None:  # noqa: ARG002 - a study asks it
-        """Refuse to draw for a charge that was for something else."""
-        promise = checked_promise(ready[""].guarantee, 0)
-        same = (line.description, line.guarantee, line.unit, line.neighbours, line.period) == (
-            self.described(ready),
-            promise.loss,
-            promise.unit,
-            promise.neighbours,
-            promise.period,
-        )
-        if not same:
-            raise DiscreetError(f"line {line.number} of the ledger was charged for something else; nothing is drawn for it")
 
 
 def read(fields: Mapping[str, str], kind: type[ReleaseRequest] = ReleaseRequest) -> ReleaseQuestion:

@@ -1,26 +1,21 @@
 """A study on the screen for releases: what it declares, and how it is counted, charged by one line and drawn."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from discreet.errors import DiscreetError
-from discreet.ledger.budgets import Charge, Spend, as_json
-from discreet.ledger.descriptions import described_together
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.base import Prepared
 from discreet.record.release import Release
 from discreet.requests.checks import DataCheck
 from discreet.requests.fields import WrongError
 from discreet.requests.kinds import number_words
-from discreet.requests.release_steps import charge_of
 from discreet.requests.studies.published import manifest
 from discreet.requests.studies.questions import StudyReleaseRequest, StudyTextRequest
-from discreet.requests.studies.release import check_chargeable, check_charged, note_of_study, ready_tables
+from discreet.requests.studies.release import check_chargeable, note_of_study, ready_tables
 from discreet.requests.studies.study import MANIFEST, Study
 from discreet.text import counted
 from discreet.web.code_to_copy import request_command
@@ -57,20 +52,6 @@ class StudyQuestion(TypedQuestion):
 
     def examined(self, source: Path | str) -> DataCheck:  # noqa: ARG002 - the study names it
         return self.study.check()
-
-    def described(self, ready: Mapping[str, Prepared]) -> Mapping[str, Any]:
-        found: dict[str, Any] = json.loads(as_json(described_together(ready)))
-        return found
-
-    def charge(self, ledger: Ledger, ready: Mapping[str, Prepared]) -> Charge:
-        return charge_of(ledger, self.dataset, ready.values())
-
-    def drawn(self, ledger: Ledger, ready: Mapping[str, Prepared], **words: Any) -> dict[str, Release]:
-        ledger.charge_together(self.dataset, ready, **words)
-        return {name: one.draw() for name, one in ready.items()}
-
-    def check_line(self, ledger: Ledger, line: Spend, ready: Mapping[str, Prepared]) -> None:
-        check_charged(self.study, ledger, ready, str(line.request))
 
 
 Question = ReleaseQuestion | StudyQuestion
