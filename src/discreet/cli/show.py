@@ -14,8 +14,8 @@ from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
 from discreet.present.contrasts import Compared
 from discreet.present.exports import summary_table
-from discreet.present.figures import CellFigures, cell_fields, check_work, laid_out
-from discreet.present.how_read import HowRead, NoiseIntervals, whose
+from discreet.present.figures import CellFigures, CellNumbers, check_work
+from discreet.present.how_read import HowRead, whose
 from discreet.present.pooled import CommonLawFigures
 from discreet.present.progress import progress_bar
 from discreet.present.record import print_record, prior_lines, promise_lines, record_fields
@@ -105,26 +105,26 @@ def _show_pooled(found: "Release", asked: ShowRequest, how: HowRead) -> None:
         raise InvalidInputError("--pooled is for shares of the population, and --about records asks for those of the records")
     if not found.by.columns:
         raise InvalidInputError("--pooled reads the groups of a table together, and this record has none")
-    pooled, none = found.noise_aware().pooled(), NoiseIntervals(wanted=False)
-    law, figures = CommonLawFigures.of(pooled, how.mass), CellFigures.of(pooled, how)
+    pooled = found.noise_aware().pooled()
+    law, numbers = CommonLawFigures.of(pooled, how.mass), CellNumbers(found.cells, found.counts, CellFigures.of(pooled, how))
     if asked.as_json:
         known = {"pooled": law.fields(), "mass": how.mass, "shares_of": how.about}
-        print_json({**known, "cells": cell_fields(found.cells, found.counts, figures, none)})
+        print_json({**known, "cells": numbers.fields()})
         return
-    print_table(laid_out(found.cells, found.counts, figures, none, how))
+    print_table(numbers.laid_out(how))
     shares = ("Shares", f"{whose(found, 'population')}; {law.model}")
     print_lines([*about_lines(found), shares, *law.lines(), *promise_lines(found, computed=False)])
 
 
 def _show_margins(margins: "Margins", together: Any, how: HowRead, *, as_json: bool) -> None:
     """The shares of groups that are put together."""
-    found, none = margins.release, NoiseIntervals(wanted=False)
-    figures = CellFigures.of_margins(together, margins.cells.shape, how)
+    found, cells = margins.release, margins.cells
+    numbers = CellNumbers(cells, margins.counts, CellFigures.of_margins(together, cells.shape, how))
     if as_json:
         known = {"over": list(margins.over), "weights": margins.weights, "mass": how.mass, "shares_of": how.about}
-        print_json({**known, "cells": cell_fields(margins.cells, margins.counts, figures, none)})
+        print_json({**known, "cells": numbers.fields()})
         return
-    print_table(laid_out(margins.cells, margins.counts, figures, none, how))
+    print_table(numbers.laid_out(how))
     means = "from draws" if margins.given_weights is None else "means exactly, and the ends of intervals from draws"
     drawn = ("Computed", f"{means}, which are the same every time")
     shares = ("Shares", f"{whose(found, 'population')}; {margins.words}")

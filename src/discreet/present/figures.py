@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -136,14 +136,6 @@ class CellFigures:
         """Return the figures by name, with None for what is not available."""
         return dict(zip(("mean", "low", "high"), self.at(place) or (None,) * 3, strict=True))
 
-    def caution(self, cells: "Cells", noise: NoiseIntervals) -> str | None:
-        """Return the warning where the prior moves shares out of the intervals of the noise."""
-        if noise.ends is None or self.mean is None:
-            return None
-        groups = [", ".join(map(str, cells.groups.key(group))) for group in range(len(cells.groups))]
-        labels = [f"{category} in {group}" if group else category for group in groups for category in cells.categories]
-        return moved_by_prior(labels, self.mean.ravel().tolist(), noise.ends.reshape(-1, 2).tolist())
-
 
 def figures_of(found: "Release", how: HowRead, read: "Callable[[], Any] | None" = None) -> CellFigures:
     """Means and intervals of all cells, or why there are none.
@@ -164,18 +156,131 @@ def figures_of(found: "Release", how: HowRead, read: "Callable[[], Any] | None" 
         return CellFigures(reason=error.in_shell)
 
 
+@dataclass(frozen=True, eq=False)
+class ReportedFigures(CellFigures):
+    """Means and intervals of the reported posterior, which does not allow for the noise; each interval is computed where it is asked."""
+
+    own: "Floats | None" = None
+    """The parameter of each share, and in `rest` the sum of the others that can occur in its group."""
+    rest: "Floats | None" = None
+    mass: float = 0.0
+
+    @classmethod
+    def of_record(cls, found: "Release", mass: float) -> "ReportedFigures":
+        """Return the figures of a record by its own priors."""
+        import numpy as np
+
+        cells = found.cells
+        own = np.tile(found.prior.concentration, (len(cells.groups), 1))
+        for group, prior in getattr(found.mechanism, "priors", ()):
+            own[cells.groups.index(group)] = prior.concentration
+        own = np.where(cells.possible, own + _counts_of(found).astype(np.float64), 0.0)
+        before, after = (np.zeros_like(own) for _ in range(2))  # added up from both sides: nothing is subtracted, and so no digit is lost
+        np.cumsum(own[:, :-1], axis=1, out=before[:, 1:])
+        np.cumsum(own[:, :0:-1], axis=1, out=after[:, -2::-1])
+        rest = before + after
+        return cls(np.divide(own, own + rest, out=np.zeros_like(own), where=own > 0.0), own=own, rest=rest, mass=mass)
+
+    def at(self, place: tuple[int, int]) -> tuple[float, float, float] | None:
+        """Mean and interval of one cell."""
+        from discreet.model.dirichlet import Beta
+
+        if self.mean is None or self.own is None or self.rest is None:
+            return None
+        rest = float(self.rest[place])
+        low, high = Beta(float(self.own[place]), rest).interval(self.mass) if rest > 0 else (1.0, 1.0)
+        return float(self.mean[place]), float(low), float(high)
+
+
+# --- prepared for whatever shows them ---------------------------------------------------------------------------------
+
 NOT_PUBLISHED = "–"
 """Stands for a count that was not published."""
 
 
-def counts_of(found: "Release") -> Any:
-    """The reported counts as an array by group and category; those of one variable may be beyond 64 bits."""
+@dataclass(frozen=True, eq=False)
+class CellNumbers:
+    """The numbers of all cells, by group and category: a terminal, a page and JSON show them."""
+
+    cells: "Cells"
+    counts: Any
+    """The reported counts; those of one variable may be beyond 64 bits."""
+    figures: CellFigures
+    noise: NoiseIntervals = field(default_factory=lambda: NoiseIntervals(wanted=False))
+    hidden: Any = None
+    """A mask of the counts that others did not publish; None where there are none."""
+
+    @classmethod
+    def of(cls, found: "Release", how: HowRead, read: "Callable[[], Any] | None" = None) -> "CellNumbers":
+        """Return the numbers of a record; `read` is as for `figures_of`."""
+        return cls(found.cells, _counts_of(found), figures_of(found, how, read), NoiseIntervals.of(found, how), _unpublished(found))
+
+    def count(self, place: tuple[int, int]) -> int | None:
+        """The reported count of one cell; None if it was not published."""
+        return None if self.hidden is not None and self.hidden[place] else int(self.counts[place])
+
+    @property
+    def caution(self) -> str | None:
+        """The warning where the prior moves shares out of the intervals of the noise."""
+        if self.noise.ends is None or self.figures.mean is None:
+            return None
+        keys = (self.cells.groups.key(group) for group in range(len(self.cells.groups)))
+        groups = [", ".join(map(str, key)) for key in keys]
+        labels = [f"{category} in {group}" if group else category for group in groups for category in self.cells.categories]
+        return moved_by_prior(labels, self.figures.mean.ravel().tolist(), self.noise.ends.reshape(-1, 2).tolist())
+
+    @property
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Every group and category by their positions."""
+        groups, categories = self.cells.shape
+        return ((group, category) for group in range(groups) for category in range(categories))
+
+    def fields(self) -> list[dict[str, Any]]:
+        """A row for each group and category as fields, with None for what is not available."""
+        from discreet.record.json import written_label
+
+        return [
+            {
+                "group": group_field(self.cells, group),
+                "category": written_label(self.cells.categories[category]),
+                "possible": bool(self.cells.possible[group, category]),
+                "reported_count": int(self.counts[group, category]),
+                **self.figures.fields((group, category)),
+                **self.noise.row((group, category)),
+            }
+            for group, category in self.places
+        ]
+
+    def laid_out(self, how: HowRead) -> Table:
+        """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
+        cells, groups = self.cells, self.cells.groups
+        table = table_of("Private posteriors" if groups.columns else "Private posterior", (*groups.columns, "category"), how.headings, ())
+        table.caption = None if self.figures.reason is None else cell(self.figures.reason)
+        shown = list(islice(self.places, MOST_ROWS))
+        possible = [place for place in shown if cells.possible[place]]
+        known = in_percent([numbers for place in possible if (numbers := self.figures.at(place)) is not None])
+        words = dict(zip(possible, known or [("not available",) * 2] * len(possible), strict=True))
+        beside = dict(zip(possible, self.noise.words(possible), strict=True))
+        for place in shown:
+            labels = (*groups.key(place[0]), cells.categories[place[1]])
+            if place in words:
+                count = self.count(place)
+                table.add_row(*map(cell, (*labels, NOT_PUBLISHED if count is None else count, *words[place], *beside[place])))
+            else:
+                table.add_row(*map(cell, (*labels, "0", "0 %", "cannot occur")))
+        if self.counts.size > MOST_ROWS:
+            table.add_row(f"{self.counts.size - MOST_ROWS:,} more: --json, or the record itself")
+        return table
+
+
+def _counts_of(found: "Release") -> Any:
+    """The reported counts as an array by group and category."""
     import numpy as np
 
     return found.counts if found.by.columns else np.array([found.counts], dtype=object)
 
 
-def unpublished(found: "Release") -> Any:
+def _unpublished(found: "Release") -> Any:
     """A mask by group and category of the counts that others did not publish; None where there are none."""
     import numpy as np
 
@@ -185,16 +290,6 @@ def unpublished(found: "Release") -> Any:
         return None
     hidden = np.reshape(np.asarray(found.raw), (len(found.cells.groups), -1)) == SUPPRESSED
     return hidden if hidden.any() else None
-
-
-def shown_counts(found: "Release") -> Any:
-    """The reported counts, and a dash in place of one that was not published."""
-    counts, hidden = counts_of(found), unpublished(found)
-    if hidden is None:
-        return counts
-    counts = counts.astype(object)
-    counts[hidden] = NOT_PUBLISHED
-    return counts
 
 
 def group_sizes(found: "Release", how: HowRead) -> list[tuple[float, int, int]]:
@@ -213,57 +308,10 @@ def group_sizes(found: "Release", how: HowRead) -> list[tuple[float, int, int]]:
         return []
 
 
-# --- as a table, and as fields ----------------------------------------------------------------------------------------
-
-
-def places_of(cells: "Cells") -> Iterator[tuple[int, int]]:
-    """Every group and category by their positions."""
-    groups, categories = cells.shape
-    return ((group, category) for group in range(groups) for category in range(categories))
-
-
-def laid_out(cells: "Cells", counts: Any, figures: CellFigures, noise: NoiseIntervals, how: HowRead) -> Table:
-    """The reported counts and, where the noise can be allowed for, posterior means with intervals that do."""
-    title = "Private posteriors" if cells.groups.columns else "Private posterior"
-    table = table_of(title, (*cells.groups.columns, "category"), how.headings, ())
-    table.caption = None if figures.reason is None else cell(figures.reason)
-    shown = list(islice(places_of(cells), MOST_ROWS))
-    possible = [place for place in shown if cells.possible[place]]
-    known = in_percent([numbers for place in possible if (numbers := figures.at(place)) is not None])
-    words = dict(zip(possible, known or [("not available",) * 2] * len(possible), strict=True))
-    beside = dict(zip(possible, noise.words(possible), strict=True))
-    for place in shown:
-        labels = (*cells.groups.key(place[0]), cells.categories[place[1]])
-        if place in words:
-            table.add_row(*map(cell, (*labels, counts[place], *words[place], *beside[place])))
-        else:
-            table.add_row(*map(cell, (*labels, "0", "0 %", "cannot occur")))
-    if counts.size > MOST_ROWS:
-        table.add_row(f"{counts.size - MOST_ROWS:,} more: --json, or the record itself")
-    return table
-
-
 def sizes_laid_out(found: "Release", sizes: list[tuple[float, int, int]], mass: float) -> Table:
     """Return how many records each group has, as the noisy counts say it."""
     rows = [(*found.cells.groups.key(group), f"{mean:,.1f}", f"{low:,} to {high:,}") for group, (mean, low, high) in enumerate(sizes)]
     return table_of(f"Number of {found.guarantee.unit}s in each group", found.by.columns, ("mean", interval_heading(mass)), rows)
-
-
-def cell_fields(cells: "Cells", counts: Any, figures: CellFigures, noise: NoiseIntervals) -> list[dict[str, Any]]:
-    """A row for each group and category as fields, with None for what is not available."""
-    from discreet.record.json import written_label
-
-    return [
-        {
-            "group": group_field(cells, group),
-            "category": written_label(cells.categories[category]),
-            "possible": bool(cells.possible[group, category]),
-            "reported_count": int(counts[group, category]),
-            **figures.fields((group, category)),
-            **noise.row((group, category)),
-        }
-        for group, category in places_of(cells)
-    ]
 
 
 def group_field(cells: "Cells", group: int) -> dict[str, Any]:

@@ -6,15 +6,12 @@ from discreet import limits
 from discreet.present.about import about_fields, about_lines
 from discreet.present.figures import (
     CellFigures,
-    cell_fields,
-    figures_of,
+    CellNumbers,
     group_field,
     group_sizes,
-    laid_out,
-    shown_counts,
     sizes_laid_out,
 )
-from discreet.present.how_read import AS_RELEASED, HowRead, NoiseIntervals, whose_lines
+from discreet.present.how_read import AS_RELEASED, HowRead, whose_lines
 from discreet.present.terminal import Lines, notice, print_lines, print_table
 from discreet.text import listed
 
@@ -38,14 +35,15 @@ def print_record(
     `hint` is put after the words about rows that are records. `computed` says whether a promise by computation was computed here, and is
     not only what a record says. With `err` all of it is printed on standard error.
     """
-    noise, figures = NoiseIntervals.of(found, how), figures_of(found, how)
-    print_table(laid_out(found.cells, shown_counts(found), figures, noise, how), err=err)
+    numbers = CellNumbers.of(found, how)
+    figures = numbers.figures
+    print_table(numbers.laid_out(how), err=err)
     if found.by.columns:
         _print_sizes(found, how, err=err)
-    lines = [*about_lines(found, hint), *whose_lines(found, how, figures.none, noise), *prior_lines(how.reader)]
+    lines = [*about_lines(found, hint), *whose_lines(found, how, figures.none, numbers.noise), *prior_lines(how.reader)]
     print_lines([*lines, *_size_line(found, figures, how.mass), *promise_lines(found, computed=computed), *after], err=err)
-    if (caution := figures.caution(found.cells, noise)) is not None:
-        notice(caution)
+    if numbers.caution is not None:
+        notice(numbers.caution)
 
 
 def _print_sizes(found: "Release", how: HowRead, *, err: bool) -> None:
@@ -99,12 +97,13 @@ def record_fields(found: "Release", how: HowRead = AS_RELEASED) -> dict[str, Any
         "reader_prior": None if how.reader is None else how.reader.concentration.tolist(),
         "shares_of": how.about,
     }
-    noise, figures = NoiseIntervals.of(found, how), figures_of(found, how)
+    numbers = CellNumbers.of(found, how)
+    figures, noise = numbers.figures, numbers.noise
     said = {"not_available": figures.reason, **noise.fields(figures.none)}
     if found.by.columns:
         sizes = [(group_field(found.cells, group), size) for group, size in enumerate(group_sizes(found, how))]
         named = [{"group": group, "mean": mean, "low": low, "high": high} for group, (mean, low, high) in sizes]
-        return known | said | {"sizes": named or None, "cells": cell_fields(found.cells, found.counts, figures, noise)}
+        return known | said | {"sizes": named or None, "cells": numbers.fields()}
     shares = found.prior.plus(found.counts).concentration
     means = (shares / shares.sum()).tolist()
     size = None if figures.size is None else dict(zip(("mean", "low", "high"), figures.size, strict=True))

@@ -20,6 +20,7 @@ from discreet.text import counted, plain
 from discreet.validation import shown
 
 if TYPE_CHECKING:
+    from discreet.planning.table_widths import StudyPlan
     from discreet.record.release import Release
 
 ALONE = "Each table is read alone: what several tables say together about the same people is not used."
@@ -76,26 +77,37 @@ def study_fields(title: str | None, records: "Mapping[str, Release]") -> dict[st
     return {"title": title, "tables": tables}
 
 
-def print_plan(plan: Any) -> None:
-    """The expected widths of a study's tables, by its own split of ε and by one that widens all alike; and three kinds of noise."""
-    headings = ("records", "groups", "ε", "width", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide")
+def plan_cells(plan: "StudyPlan") -> tuple[str, list[str], list[list[str]]]:
+    """The caption, the headings and the rows of a study's plan: by its own split of ε, and by one that widens all tables alike."""
+    heads = ["table", "records /\ngroups", "ε", "width,\npoints", "without\nprivacy", "times\nas wide", "even split:\nε", "times\nas wide"]
     rows = []
     for own, other in zip(plan.declared, plan.even, strict=True):
-        numbers = [f"{own.records:,}", f"{own.groups:,}", f"{float(own.epsilon):.3g}", *(f"{100 * w:.2g}" for w in (own.width, own.plain))]
-        rows.append((own.name, *numbers, f"{own.price:.2f}", f"{float(other.epsilon):.3g}", f"{other.price:.2f}"))
-    print_table(table_of("Expected width of the 95 % intervals, in points", ["table"], headings, rows))
-    typer.echo("Groups are taken to be equally large; the smaller a group is, the wider are its intervals.")
-    typer.echo("The even split has weights in proportion to its ε; choosing by this table is public, because no data were looked at.")
+        numbers = [f"{float(own.epsilon):.3g}", *(f"{100 * w:.2g}" for w in (own.width, own.plain)), f"{own.price:.2f}"]
+        records = f"{own.records:,}" + (f" / {own.groups:,}" if own.groups > 1 else "")
+        rows.append([own.name, records, *numbers, f"{float(other.epsilon):.3g}", f"{other.price:.2f}"])
+    return "Expected width of the 95 % intervals", heads, rows
+
+
+def print_plan(plan: "StudyPlan") -> None:
+    """The expected widths of a study's tables, and three kinds of noise."""
+    caption, heads, rows = plan_cells(plan)
+    print_table(table_of(caption, heads[:1], heads[1:], rows))
     noise = plan.noise
-    typer.echo(f"The noise of a count, {counted(noise.tables, 'table')} with equal parts of ε = {float(noise.epsilon):g}:")
     delta = f"at δ = {float(noise.delta):g}"
     kinds = (("This study", noise.pure, "at δ = 0"), ("Composed", noise.composed, delta), ("Gaussian", noise.gaussian, delta))
-    print_lines([(name, f"standard deviation {size:.3g} {where}") for name, size, where in kinds])
-    if noise.least != "pure":
-        typer.echo("With a δ there would be less noise: DiscreteGaussian releases tables one by one from a budget with a filter.")
+    less = "with a δ there would be less noise: DiscreteGaussian releases tables one by one from a budget with a filter"
+    print_lines(
+        [
+            ("Groups", "taken to be equally large; the smaller a group is, the wider are its intervals"),
+            ("Even split", "weights in proportion to its ε; choosing by this table is public, because no data were looked at"),
+            ("Noise", f"that of a count, {counted(noise.tables, 'table')} with equal parts of ε = {float(noise.epsilon):g}"),
+            *((name, f"standard deviation {size:.3g} {where}") for name, size, where in kinds),
+            *([] if noise.least == "pure" else [("Less", less)]),
+        ]
+    )
 
 
-def plan_fields(plan: Any) -> dict[str, Any]:
+def plan_fields(plan: "StudyPlan") -> dict[str, Any]:
     """Return the answer as plain values."""
 
     def row(one: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.present import page
-from discreet.present.figures import CellFigures
+from discreet.present.figures import CellFigures, CellNumbers
 from discreet.present.html import Html, joined
 from discreet.present.page_rows import margin_shares
 from discreet.record.release import Release
@@ -44,8 +44,8 @@ def margins(asked: ReadQuestion[ReadMargins], opened: Opened, tell: "Progress") 
     together = Margins(release, others, OWN)
     if len(together.cells.groups) > limits.PAGE_ROWS:
         raise WrongError({"over": f"This column has {len(together.cells.groups):,} labels, and the page shows up to {limits.PAGE_ROWS}"})
-    over = together.of(posterior_of(asked, opened, tell))
-    shares = margin_shares(together.cells, together.counts, CellFigures.of_margins(over, together.cells.shape, asked.how), asked.how)
+    over, cells = together.of(posterior_of(asked, opened, tell)), together.cells
+    shares = margin_shares(CellNumbers(cells, together.counts, CellFigures.of_margins(over, cells.shape, asked.how)), asked.how)
     words = [*map(repr, columns), *([] if release.sizes is None else ["weights=release.sizes"])]
     called = f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"
     lines = called, "print(over.mean())", f"print(over.interval({asked.mass!r}))"

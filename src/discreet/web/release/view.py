@@ -8,6 +8,7 @@ from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, table, table_row, void
 from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
+from discreet.present.study import plan_cells
 from discreet.record.release import Release
 from discreet.requests.cautions import lacks, little_protection, little_said, periods_beyond, strong_shares
 from discreet.requests.checks import PRIVATE, DataCheck
@@ -122,14 +123,9 @@ _LISTED_COLUMNS = 200
 
 def study_plan(found: StudyPlan, n: int | None) -> Html:
     """Expected widths by the study's split of ε, and by the one with which privacy widens all tables alike."""
-    heads = ("table", "records / groups", "ε", "width, points", "times as wide as without privacy", "even split: ε")
-    lines = []
-    for own, other in zip(found.declared, found.even, strict=True):
-        groups = f" / {own.groups:,}" if own.groups > 1 else ""
-        numbers = f"{float(own.epsilon):.3g}", f"{100.0 * own.width:.2g}", f"{own.price:.2f}", f"{float(other.epsilon):.3g}"
-        lines.append(table_row(isolated(own.name), f"{own.records:,}{groups}", *numbers))
-    caption = "Expected width of the 95 % intervals. No data were looked at, and groups are taken to be equally large."
-    planned = table(caption, heads, lines, class_="compared")
+    caption, heads, rows = plan_cells(found)
+    told = f"{caption}. No data were looked at, and groups are taken to be equally large."
+    planned = table(told, heads, (table_row(isolated(name), *numbers) for name, *numbers in rows), class_="compared")
     python = f'import discreet as dc\n\nprint(dc.Study.load("study.toml").plan(n={n}).declared)'
     ways = same("study-plan", request_command("plan", StudyPlanRequest.asking(study="study.toml", n=n)), python)
     return element("section", element("h2", "How precise will the tables be?"), planned, ways)
