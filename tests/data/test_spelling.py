@@ -117,7 +117,7 @@ def test_what_is_wrong_is_said_in_words_that_help() -> None:
         dc.count(pa.table({"age": [1, 2, 37]}), "age", [1, 2])
 
 
-NUMBERS = "the column holds numbers: declare every one that occurs, or make bands"
+NUMBERS = "the column holds numbers: declare every one that can occur, or make bands"
 WORDS = ("old", "zebra", "37 years", "x37", "-", "1.2.3")
 
 

@@ -254,7 +254,13 @@ def test_the_probability_of_an_event_is_within_its_error_of_the_exact_one() -> N
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "shown"), [(0.8731, 0.0021, "0.873 ± 0.002"), (1.0, 0.00001, "1.00000 ± 0.00001"), (0.5, 0.5, "0.5 ± 0.5")]
+    ("value", "error", "shown"),
+    [
+        (0.8731, 0.0021, "0.873 ± 0.002"),
+        (1.0, 0.00001, "1.00000 ± 0.00001"),
+        (0.0, 0.0000999, "0.0000 ± 0.0001"),
+        (0.5, 0.5, "0.5 ± 0.5"),
+    ],
 )
 def test_an_estimate_shows_the_digits_it_has(value: float, error: float, shown: str) -> None:
     assert repr(Estimate(value, error)) == shown

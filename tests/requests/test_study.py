@@ -114,7 +114,7 @@ SPOKEN_ELSEWHERE = re.compile(r"--[a-z]|\b(privacy_id|one_row_per_person|spellin
 @pytest.mark.parametrize(
     ("study", "more", "says"),
     [
-        ("", "p99,Never,1,55+", '"spaces" in study.normalize, "case" in study.normalize and "accents" in study.normalize compare without'),
+        ("", "p99,Never,1,55+", 'study.normalize = ["spaces", "case", "accents"] compare without'),
         ("", "p99,Never,1,55+", "with tables.smoking.other; rows are never dropped"),
         ("", "p99,Never,1,55+", "tables.smoking.na_values names marks of missing answers"),
         ("", "p99,Never,1,55+", "are corrected by study.corrections"),

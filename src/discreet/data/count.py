@@ -353,7 +353,7 @@ def _homeless(name: str, declared: Declared, takes: Mapping[str, tuple[str, str]
         if "other" in takes and rule is not None:
             look.append(rule.outside)
         elif "other" in takes and kind != "text":
-            look.append(f"the column holds {kind}: declare every one that occurs, or make bands of them first")
+            look.append(f"the column holds {kind}: declare every one that can occur, or make bands of them first")
         elif "other" in takes:
             marks = [f"{na_values} names marks of missing answers"] if declared.are == "categories" else []
             look.append(f"they are private, so not shown: {', and '.join([*spelling, *marks]) or 'check how they are spelt'}")
@@ -363,8 +363,9 @@ def _homeless(name: str, declared: Declared, takes: Mapping[str, tuple[str, str]
         if "nulls" in takes and rule is not None:
             look.append(f"{missing} makes a {declared.one} of its own for missing {rule.made_of}")
         return (
-            f"column {name!r} has {held}; {''.join(f'{each}; ' for each in look)}declare {declared.are} for them, or name the declared "
-            f"{declared.one} that takes them with {' and '.join(homes)}; rows are never dropped"
+            f"column {name!r} has {held}; {''.join(f'{each}; ' for each in look)}declare {declared.are} for whatever can occur, and none "
+            f"because it is found here, or name the declared {declared.one} that takes them with {' and '.join(homes)}; rows are never "
+            "dropped"
         )
 
     in_python, in_shell = zip(*takes.values(), strict=True)

@@ -37,7 +37,7 @@ class Estimate:
         return self.value
 
     def __repr__(self) -> str:
-        decimals = max(0, -int(np.floor(np.log10(self.standard_error))))
+        decimals = max(0, -int(f"{self.standard_error:.0e}".partition("e")[2]))  # of the error as it is rounded to one digit
         return f"{self.value:.{decimals}f} ± {self.standard_error:.{decimals}f}"
 
 

@@ -304,6 +304,8 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)( nothing| sizes| total)?(?: (?:[^\s,;]+=
 """An option of the shell in a message, perhaps with one of its choices, and with what is to be typed behind it."""
 _LEDGERS_OWN = re.compile(r"(created with --[^(;]*)")
 """The names of fields that say how a ledger's dataset is created, which no study's file does."""
+_SAME_LIST = re.compile(r'(?<=")\](?:, | and )[a-z.]+ = \[(?=")')
+"""The end of a key's list of one item and the beginning of that of the next item, of which one list is made."""
 _ARGUMENT = re.compile(r"(?<!['\"\w.-])(?:([a-z_]+)=(?:\.\.\.)?(?=[\s,;:?]|$)|([a-z]+(?:_[a-z]+)+)\b)")
 """An argument of Python in a message: a name with =, or one that is no word of English."""
 _SUBJECT = re.compile(r"([a-z_]+)(?= must | is )")
@@ -325,7 +327,7 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
         part, key, *item = one.key.split(".")
         written = f"{part}.{table}.{key}" if part == "tables" else f"{part}.{key}"
         if item and one.item:
-            return f'"{item[0]}" in {written}'
+            return f'{written} = ["{item[0]}"]'
         return f'{written} = "{item[0] if item else choice}"' if item or choice else written
 
     options = {one.argument: option for option, one in fields.items() if one.call and not one.positional}
@@ -334,7 +336,8 @@ def spoken(text: str, question: type[Request], place: Place, table: str = "NAME"
         first = _SUBJECT.match(in_shell)
         return f"--{first[1].replace('_', '-')}{in_shell[first.end() :]}" if first and first[1].replace("_", "-") in fields else in_shell
     parts = _LEDGERS_OWN.split(in_shell) if place == "study" else [in_shell]
-    return "".join(part if _LEDGERS_OWN.match(part) else _OPTION.sub(called, part) for part in parts)
+    said = "".join(part if _LEDGERS_OWN.match(part) else _OPTION.sub(called, part) for part in parts)
+    return _SAME_LIST.sub(", ", said)
 
 
 def untouched(question: type[Request]) -> dict[str, str]:

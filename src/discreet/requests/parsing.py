@@ -113,9 +113,9 @@ def parse_prior(text: str, categories: Sequence[Hashable] | None = None, option:
         ) from None
 
 
-def parse_reader_prior(text: str | None, found: "Release") -> "Dirichlet | None":
+def parse_reader_prior(text: str | None, found: "Release", option: str = "--prior") -> "Dirichlet | None":
     """A reader's prior over the categories of a record, if one is given."""
-    return None if text is None else parse_prior(text, found.prior.categories)
+    return None if text is None else parse_prior(text, found.prior.categories, option)
 
 
 def _size(text: str, family: str, size: str | None, categories: Sequence[Hashable] | None, option: str) -> int:

@@ -314,6 +314,14 @@ def test_two_records_are_compared(server: Server, tmp_path: Path, monkeypatch: p
     assert "more common than" in table.ask("other", against=table.key, shared="0", inside="3").words
 
 
+def test_a_prior_that_does_not_fit_the_other_record_is_refused_by_the_name_of_its_field(server: Server) -> None:
+    fewer = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["never", "current"]), 10, 1).release([4, 6])
+    reader, other = opened(server, SINGLE["public n"]()), opened(server, fewer, "fewer.json")
+    refused = reader.ask("other", against=other.key, shared="2", prior="1,2,3").by_id["read-prior-error"]
+    assert "Your own prior must be" in refused
+    assert "--" not in refused
+
+
 def test_a_label_that_cannot_be_typed_has_python_alone(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     release = dc.LatticeGeometric(dc.Dirichlet.uniform(categories=["\x1b[2J", "\u202ex"]), 60, 1).release([40, 20])

@@ -17,6 +17,7 @@ from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, parameters, shares_of
 from discreet.present.study import study_parts
 from discreet.present.verification import verification_lines
+from discreet.requests.fields import fields_of
 from discreet.requests.kinds import list_text
 from discreet.requests.margins import OWN, Margins
 from discreet.requests.parsing import parse_reader_prior
@@ -26,6 +27,7 @@ from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_record
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.code_to_copy import command_line, note, request_command, same
+from discreet.web.forms import field
 from discreet.web.opened_records import Opened
 from discreet.web.read.question import ReadQuestion
 
@@ -215,7 +217,9 @@ def other(asked: ReadQuestion[ReadOther], opened: Opened, tell: "Progress") -> H
     group = None if question.inside is None else asked.groups.key(question.inside)
 
     def read(one: "Release") -> Any:
-        return one.noise_aware(parse_reader_prior(question.prior, one), progress=tell)
+        with field("prior"):
+            reader = parse_reader_prior(question.prior, one, fields_of(ReadOther)["prior"].called("form"))
+        return one.noise_aware(reader, progress=tell)
 
     check_pairs(releases, "discreet contrast ... --slow")
     names = asked.record.name, second.name
