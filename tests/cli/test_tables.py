@@ -192,7 +192,7 @@ def test_labels_too_long_for_json_are_refused_before_the_spend(survey: Path) -> 
     charged = [*asked, "--ledger", str(survey / "ledger.db"), "--dataset", "survey", "--yes", "--quiet", "--output"]
     refused = run(survey, "release", *charged, str(survey / "table.json"))
     assert refused.exit_code == 2
-    assert "so long labels is written as Parquet: name a file with --output TABLE.parquet" in " ".join(refused.output.split())
+    assert "the labels of this table are too long for JSON: name a file with --output TABLE.parquet" in " ".join(refused.output.split())
     assert not book.history("survey")
     assert run(survey, "release", *charged, str(survey / "table.parquet")).exit_code == 0
     assert len(dc.Release.from_parquet(survey / "table.parquet").counts) == 3002

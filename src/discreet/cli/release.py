@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.present.progress import progress_bar
 from discreet.present.record import print_record
 from discreet.requests.release import ReleaseDelivery
-from discreet.requests.release_steps import charge_of, check_budget, check_text, source_of
+from discreet.requests.release_steps import charge_of, check_budget, source_of
 
 if TYPE_CHECKING:
     from discreet.mechanisms.base import Prepared
@@ -55,6 +55,7 @@ def release(asked: ReleaseDelivery) -> None:
 def _check_places(asked: ReleaseDelivery) -> None:
     """Whatever can be wrong with places is found before any data is read or budget spent, and so is a table that JSON cannot hold."""
     from discreet.model.cells import cells_of
+    from discreet.record.table_json import check_json
 
     if sys.stdout is None or sys.stderr is None:
         raise InvalidInputError("standard output or standard error is closed, and what is drawn could not be told; redirect it to a file")
@@ -70,7 +71,7 @@ def _check_places(asked: ReleaseDelivery) -> None:
     if asked.by is not None:
         size = prod(cells_of(asked.by, tuple(asked.categories), asked.impossible).shape)
         if asked.is_printed or not asked.is_parquet:
-            check_text(asked.by, size)
+            check_json(asked.by, size, "name a file with --output TABLE.parquet, and leave out --json")
 
 
 def _released(asked: ReleaseDelivery, ready: "Prepared") -> "Release":

@@ -90,13 +90,14 @@ def check_header(mechanism: "Mechanism", groups: Groups) -> None:
         )
 
 
-def json_can_hold(groups: Groups, size: int) -> bool:
-    """Return whether a table of these groups and this many cells can be written as JSON."""
+def check_json(groups: Groups, size: int, instead: str) -> None:
+    """Refuse a table of these groups and this many cells before it is counted if JSON cannot hold it; `instead` says what can be done."""
     if size > limits.RECORD_CELLS:
-        return False
+        raise InvalidInputError(f"a table of {size:,} cells is too large for JSON (at most {limits.RECORD_CELLS:,}): {instead}")
     # A quarter of a record is the labels', and half is left to what `check_header` measures.
     written = (len(json.dumps(written_label(label))) + _LABEL_LINE for labels in groups.labels for label in labels)
-    return sum(written) <= limits.RECORD_CHARACTERS // 4
+    if sum(written) > limits.RECORD_CHARACTERS // 4:
+        raise InvalidInputError(f"the labels of this table are too long for JSON: {instead}")
 
 
 _LABEL_LINE = 10

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from discreet.ledger.budgets import Charge, Spend, Unit
     from discreet.ledger.ledger import Ledger
     from discreet.mechanisms.base import Mechanism, Prepared
-    from discreet.model.cells import Groups
     from discreet.model.datasets import Relation
     from discreet.record.release import Release
     from discreet.validation import Public
@@ -32,18 +31,6 @@ def opened(file: str) -> Iterator[str | BinaryIO]:
         raise InvalidInputError("FILE is -, which means a CSV file on standard input, and none is there: pipe one in, as in `cat a.csv |`")
     with scratch.removed_on_termination():
         yield sys.stdin.buffer if file == STANDARD_INPUT else file
-
-
-def check_text(groups: "Groups", size: int) -> None:
-    """Refuse a table of this many cells if JSON cannot hold it."""
-    from discreet.record.table_json import json_can_hold
-
-    if json_can_hold(groups, size):
-        return
-    parquet = "is written as Parquet: name a file with --output TABLE.parquet, and leave out --json; JSON holds"
-    if size > limits.RECORD_CELLS:
-        raise InvalidInputError(f"a table of {size:,} cells {parquet} up to {limits.RECORD_CELLS:,}")
-    raise InvalidInputError(f"a table whose groups have so long labels {parquet} fewer characters")
 
 
 def relation_of(published: "Public", columns: tuple[str, ...]) -> "Relation":

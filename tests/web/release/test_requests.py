@@ -170,7 +170,7 @@ FORMS = {
     "too large": (
         {"by": f"a={','.join(map(str, range(4000)))}", "other_groups": "a=0"},
         "impossible",
-        "12,000: discreet release",
+        "a table of 12,000 cells is too large for JSON (at most 10,000): discreet release",
     ),
     "ledger": ({"ledger": "/nowhere/ledger.db"}, "ledger", "does not exist"),
     "ledger's URL": ({"ledger": "postgresql://user:pass@word@127.0.0.1/none"}, "ledger", "write it as %40"),

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet import limits
 from discreet.data.categories import declare
 from discreet.data.corrections import Corrections, read_corrections, read_toml
 from discreet.data.databases import check_no_password, is_address
@@ -16,7 +15,7 @@ from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.names import look_alike
 from discreet.model.cells import Groups, groups_of
 from discreet.model.periods import PeriodRange
-from discreet.record.table_json import json_can_hold
+from discreet.record.table_json import check_json
 from discreet.requests.fields import Field, fields_of, spoken
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
@@ -248,11 +247,8 @@ def _check_table(study: Study, table: StudyTable) -> None:
     asked.question()
     _ = asked.about
     size = len(table.categories) * len(table.groups)
-    if table.by and not json_can_hold(table.groups, size):
-        raise InvalidInputError(
-            f"it has {size:,} cells or very long labels, and a record of a study has up to {limits.RECORD_CELLS:,} cells: release it "
-            "alone, as Parquet"
-        )
+    if table.by:
+        check_json(table.groups, size, "release it alone, as Parquet")
 
 
 def _from(folder: Path, path: str) -> str:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from discreet import limits
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.base import Prepared
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Dirichlet
-from discreet.record.table_json import json_can_hold
+from discreet.record.table_json import check_json
 from discreet.requests.checks import DataCheck
 from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
 from discreet.requests.record_files import STANDARD_INPUT
@@ -179,8 +178,4 @@ def _check_cells(cells: list[tuple[str, ...]], known: FieldContext) -> None:
     if known.other("by") is None:
         return
     size = prod(cells_of(known.other("by"), tuple(known.other("categories")), cells).shape)
-    if not json_can_hold(known.other("by"), size):
-        raise InvalidInputError(
-            f"the page keeps records of up to {limits.RECORD_CELLS:,} cells without very long labels, and this table has {size:,}: "
-            "discreet release --output TABLE.parquet takes it"
-        )
+    check_json(known.other("by"), size, "discreet release --output TABLE.parquet takes it")
