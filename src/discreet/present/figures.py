@@ -120,17 +120,11 @@ class CellFigures:
         ends = posterior.interval(how.mass).reshape(*shape, 2)
         return cls(posterior.mean().reshape(shape), ends[..., 0], ends[..., 1])
 
-    @property
-    def arrays(self) -> "list[Floats] | None":
-        """Means and both ends, if they are there."""
-        return None if self.mean is None or self.low is None or self.high is None else [self.mean, self.low, self.high]
-
     def at(self, place: tuple[int, int]) -> tuple[float, float, float] | None:
-        """Mean and interval of one cell."""
-        if self.arrays is None:
+        """Mean and interval of one cell, if they are there."""
+        if self.mean is None or self.low is None or self.high is None:
             return None
-        mean, low, high = (float(array[place]) for array in self.arrays)
-        return mean, low, high
+        return float(self.mean[place]), float(self.low[place]), float(self.high[place])
 
     def fields(self, place: tuple[int, int]) -> dict[str, float | None]:
         """Return the figures by name, with None for what is not available."""

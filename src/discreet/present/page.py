@@ -11,7 +11,7 @@ from discreet.errors import InvalidInputError
 from discreet.present.about import about_lines
 from discreet.present.how_read import whose
 from discreet.present.html import Html, element, escaped, isolated, joined, table, table_row
-from discreet.present.page_rows import Shares, SizeRow, cut
+from discreet.present.page_rows import Shares, cut
 from discreet.present.page_tables import can_be_crossed, crossed, pictured, together
 from discreet.present.page_words import checking, counting, meaning, promise, record, section, several, words
 from discreet.record.files import block_of
@@ -152,9 +152,9 @@ def _reader_note() -> Html:
     return element("p", strong, "and not by that of the release. Both are named under “What the intervals mean”.", class_="warn")
 
 
-def _sizes(sizes: Sequence[SizeRow], units: str, by: str, mass: str) -> list[Html]:
+def _sizes(sizes: Sequence[tuple[str, float, int, int]], units: str, by: str, mass: str) -> list[Html]:
     """Return how many there are in each group, where that is private."""
-    rows = [table_row(isolated(row.label), f"{row.mean:,.0f}", f"{row.low:,}\u00a0to\u00a0{row.high:,}") for row in sizes]
+    rows = [table_row(isolated(label), f"{mean:,.0f}", f"{low:,}\u00a0to\u00a0{high:,}") for label, mean, low, high in sizes]
     caption = f"The number of {units} in each group is private. This is what the noisy counts say about it."
     heading = element("h3", f"Number of {units}, by ", isolated(by))
     return [heading, table(caption, ("group", units, f"{mass} interval"), rows, class_=" ".join(["sizes", *together(len(rows))]))]

@@ -37,16 +37,6 @@ class ShareRow:
 
 
 @dataclass(frozen=True)
-class SizeRow:
-    """The number of records of a group: the mean and an interval."""
-
-    label: str
-    mean: float
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
 class Panel:
     """The shares of all categories, or those of one category in all groups."""
 
@@ -69,8 +59,8 @@ class Shares:
     """The reason why shares do not allow for the noise, if so; then they are those of the reported posterior."""
     size: tuple[float, int, int] | None = None
     """Mean and interval of the number of records, if that is private and one variable was asked."""
-    sizes: tuple[SizeRow, ...] = ()
-    """The numbers of records of all groups, if they are private and can be shown."""
+    sizes: tuple[tuple[str, float, int, int], ...] = ()
+    """The label of each group with the mean and the interval of its number of records, if they are private and can be shown."""
     categories_left_out: int = 0
     none: float | None = None
     """The probability that there are no records (in a group), where shares are those of the records and their number is private."""
@@ -117,7 +107,7 @@ def shares_of(
     if chosen is not None:
         return known((_group_panel(chosen, numbers),), size=figures.size)
     sizes = group_sizes(found, how) if figures.reason is None and len(cells.groups) <= limits.PAGE_ROWS else []
-    rows = tuple(SizeRow(_group_label(cells, group), *size) for group, size in enumerate(sizes))
+    rows = tuple((_group_label(cells, group), *size) for group, size in enumerate(sizes))
     return known(sizes=rows, ranked=ranked, **_panels(numbers, ranked=ranked))
 
 
