@@ -19,7 +19,7 @@ from discreet.requests.budget import BudgetRequest, ExploreRequest, HistoryReque
 from discreet.requests.fields import REQUIRED, Field, Request, Row, WrongError, asked, changed, fields_of, spoken
 from discreet.requests.kinds import POSITIVE_KIND, TEXT_KIND
 from discreet.requests.observe import ObserveRequest
-from discreet.requests.plan import CompareRequest, PlanRequest, VerifyRequest
+from discreet.requests.plan import CompareRequest, PlanRequest, ReproduceRequest, VerifyRequest
 from discreet.requests.plan_screen import GoalQuestion, PlanQuestion
 from discreet.requests.read_screen import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.requests.records import CombineRequest, ContrastRequest, RecordRequest, ReportRequest, ShowRequest
@@ -155,6 +155,7 @@ EXAMPLES: dict[type[Request], dict[str, Any]] = {
     PlanRequest: PLAN,
     CompareRequest: COMPARE,
     VerifyRequest: VERIFY,
+    ReproduceRequest: {"only": ["candidates", "one-step"], "quick": True, "out": "a b", "jobs": "2"},
     RecordRequest: RECORD,
     ShowRequest: RECORD
     | {"reference": "north,f", "category": "current", "over": "sex,age", "weights": "alike", "plot": "forest.png"}
@@ -184,6 +185,7 @@ COMMANDS: dict[type[Request], str] = {
     PlanRequest: "plan",
     CompareRequest: "compare",
     VerifyRequest: "verify",
+    ReproduceRequest: "reproduce",
     RecordRequest: "report",
     ReportRequest: "report",
     ShowRequest: "show",

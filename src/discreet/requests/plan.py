@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
-from discreet.requests.delivery import AS_JSON, PICTURE
+from discreet.requests.delivery import AS_JSON, PICTURE, file_kind
 from discreet.requests.fields import REQUIRED, Request, asked, changed
 from discreet.requests.kinds import (
     GROUPS_KIND,
@@ -17,6 +17,7 @@ from discreet.requests.kinds import (
     SIZED_PRIOR_KIND,
     SWITCH_KIND,
     TEXT_KIND,
+    TEXTS_KIND,
     WHOLE_KIND,
     prior_code,
     quoted,
@@ -187,6 +188,18 @@ class VerifyRequest(Request):
     delta: Fraction | None = changed(ReleaseRequest, "delta")
     calibrated: bool = asked(SWITCH_KIND, "Raise the exponent until the computed loss is epsilon.")
     as_json: bool = asked(**AS_JSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceRequest(Request):
+    """A request to recompute the papers, or some of what is in them."""
+
+    only: list[str] = asked(TEXTS_KIND, "Only this figure, table or claim; may be repeated.")
+    quick: bool = asked(SWITCH_KIND, "Coarser grids: under a minute instead of minutes.")
+    out: Path = asked(
+        file_kind(), "Directory for the report, figures and data; a killed run goes on from there.", default="discreet-report"
+    )
+    jobs: int | None = asked(WHOLE_KIND, "Processes; as many as there are cores if not said.")
 
 
 def _python(prior: "Dirichlet", call: str, arguments: list[str], shown: str = "print(found)") -> str:
