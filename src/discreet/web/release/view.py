@@ -125,10 +125,15 @@ def study_plan(found: StudyPlan, n: int | None) -> Html:
     """Expected widths by the study's split of ε, and by the one with which privacy widens all tables alike."""
     caption, heads, rows = plan_cells(found)
     told = f"{caption}. No data were looked at, and groups are taken to be equally large."
-    planned = table(told, heads, (table_row(isolated(name), *numbers) for name, *numbers in rows), class_="compared")
+    lines = (table_row(isolated(row[0]), *row[1:_NARROW]) for row in rows)
+    planned = table(told, [head.replace("\n", " ") for head in heads[:_NARROW]], lines, class_="compared")
     python = f'import discreet as dc\n\nprint(dc.Study.load("study.toml").plan(n={n}).declared)'
     ways = same("study-plan", request_command("plan", StudyPlanRequest.asking(study="study.toml", n=n)), python)
     return element("section", element("h2", "How precise will the tables be?"), planned, ways)
+
+
+_NARROW = 6
+"""Columns of a plan for which a telephone has room."""
 
 
 def _warnings(look: ReleasePreview) -> Iterable[str]:
