@@ -41,7 +41,7 @@ class CellNoise(ABC):
 
     @property
     def is_kernel(self) -> bool:
-        """Return whether the kernel is all that an outcome says; otherwise `observation` says it, and groups are read one at a time."""
+        """Return whether the kernel is all that an outcome says; otherwise `observation` says it, of listed counts or group by group."""
         return True
 
     @property
