@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.docs.test_blocks import FENCE
 from tests.places import DOCS, PAGES, ROOT
 
-LIMIT = 43_000
+LIMIT = 33_000
 """The most words of all pages together, beside code."""
 CHANGES = 2_000
 """The most words of the changelog, which lists each topic of a version once."""
