@@ -121,6 +121,11 @@ class Mechanism(FormerNames, ABC, Generic[Drawn]):
         if self.report is None:
             object.__setattr__(self, "report", self._own_report())
 
+    def __dir__(self) -> list[str]:
+        """The names that a user calls: neither those that a class says of itself, nor the layout of a table where there is none."""
+        unused = () if isinstance(self.space, TableSpace) else self._layout
+        return sorted({*super().__dir__()} - {"space", "noise", "title", "parameters", *unused})
+
     @property
     def _size_prior(self) -> str:
         """The prior of a private number of records that readers use unless they give another."""
