@@ -57,6 +57,31 @@ def test_a_private_n_and_several_releases_of_the_same_records() -> None:
         assert abs(found.log_evidence - float(logsumexp(log_prior + likelihood))) < 1e-10
 
 
+@pytest.mark.parametrize("public", [True, False])
+def test_two_tables_of_the_same_records(public: bool) -> None:
+    """Oracle: for every group, the probabilities of both rows by `log_prob`, summed over all counts."""
+    counts, epsilons = np.array([[3, 1, 0], [2, 2, 1]]), (1.5, 0.8)
+    n: Any = counts.sum(axis=1) if public else None
+    made = [dc.LatticeGeometric(dc.Dirichlet(A), n, epsilon, by={"group": ["a", "b"]}) for epsilon in epsilons]
+    rows = np.array([[[4, 0, 0], [2, 3, 0]], [[2, 1, 1], [1, 2, 2]]])
+    releases = [dc.Release(one, one.guarantee, raw, one.report(raw)) for one, raw in zip(made, rows, strict=True)]
+    found = dc.combine(releases, same_data=True).log_evidence
+    exact = 0.0
+    for group in range(2):
+        logs = []
+        for size in [int(counts[group].sum())] if public else range(24):
+            points = lattice(size, 3)
+            log = dc.Dirichlet(A).predictive(size).logpmf(points) if size else np.zeros(1)
+            for epsilon, raw in zip(epsilons, rows[:, group], strict=True):
+                alone = dc.LatticeGeometric(dc.Dirichlet(A), size if public else None, epsilon)
+                log = log + [alone.log_prob(x, raw) for x in points]
+            logs.append(float(logsumexp(log)))
+        exact += float(logsumexp(logs))
+    assert abs(found - exact) < 1e-9
+    with pytest.raises(dc.RefusedError, match="same records"):
+        _ = dc.combine(releases, same_data=False).log_evidence
+
+
 def test_another_epsilon_has_another_evidence() -> None:
     """The negative control: noise that is a tenth off."""
     worlds: list[Any] = [make(dc.LatticeGeometric, dc.Dirichlet(A), 9, epsilon) for epsilon in ("0.7", "0.77")]

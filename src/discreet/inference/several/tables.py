@@ -12,6 +12,7 @@ from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import agreed_prior
 from discreet.inference.seeds import seed_of, seed_of_outcome
+from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome
 from discreet.mechanisms.tabled import Tabled
@@ -83,6 +84,16 @@ class CombinedTable(TablePosterior):
     def sizes(self) -> tuple[int, ...] | None:
         """The number of records in each group where all tables are about the same ones, and it is public."""
         return next((release.sizes for release in self.releases if release.sizes is not None), None) if self.same_data else None
+
+    @property
+    def log_evidence(self) -> float:
+        if not self.same_data or (self._occurring() < 2).any() or 0 in (self.sizes or ()):
+            raise RefusedError(
+                "the evidence of several tables is computed where they are about the same records, and no group is known to be empty or "
+                "has one category alone; post[group].log_evidence has that of one group"
+            )
+        check_groups_drawn(len(self))
+        return float(sum(self[group].log_evidence for group in self.by))
 
     def _count_alone(self, position: int) -> tuple[float, float]:
         """Public sizes are known; otherwise NaN, because several releases of one count alone are not read together."""

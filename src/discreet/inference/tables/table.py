@@ -111,7 +111,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
 
         Where nothing is public, each group's is the sum over its sizes with the weights that `size_prior` gives them, flat: 1 for each.
         """
-        raise RefusedError("the evidence is computed for the table of one release, and for one group of several read together")
+        raise RefusedError("the evidence is computed for one table, and for several about the same records")
 
     @property
     def records(self) -> RecordsByGroup:
