@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebint, chebvander
@@ -223,7 +223,7 @@ def _product(first: Floats, second: Floats) -> Floats:
     """The product of two matrices, some rows at a time."""
     step = max(1, min(_ROWS_MULTIPLIED, _PRODUCTS_SUMMED // second.size))
     if len(first) <= step:
-        return np.asarray(first @ second)
+        return first @ second
     return np.concatenate([first[start : start + step] @ second for start in range(0, len(first), step)])
 
 
@@ -434,6 +434,11 @@ class JointLaw:
     second: PanelLaws
 
     @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """What was computed of the law for some of its contrasts, and others may ask for."""
+        return {}
+
+    @cached_property
     def mass(self) -> float:
         return float(self.first.masses @ self.second.masses)
 
@@ -521,10 +526,9 @@ def _eliminated(left: Floats, enough: float) -> Iterator[tuple[Floats, Floats]]:
     """Columns and rows whose products add up to a matrix, which is used up."""
     size = np.empty_like(left)
     for _ in range(min(left.shape)):
-        np.abs(left, out=size)
-        if float(size.sum()) <= enough:
+        row, column = divmod(int(np.argmax(np.abs(left, out=size))), left.shape[1])
+        if size[row, column] <= enough and float(size.sum()) <= enough:
             return
-        row, column = divmod(int(np.argmax(size)), left.shape[1])
         term = left[:, column].copy(), left[row] / left[row, column]
         yield term
         left -= np.outer(*term, out=size)

@@ -78,7 +78,8 @@ def _tried(low: int, size: int, many: int, weight: Floats, probes: Floats) -> tu
 def on_nodes(values: Floats, parts: Iterable[TotalsStretch]) -> Floats:
     """Sums over totals, on the first axis, as sums over the nodes that stand for them."""
     inside = [(values[part.inside], part.basis) for part in parts]
-    return np.concatenate([own if len(own) == basis.shape[1] else basis.T @ own for own, basis in inside])
+    found = [own if len(own) == basis.shape[1] else basis.T @ own for own, basis in inside]
+    return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def nodes_of(parts: Iterable[TotalsStretch]) -> Counts:

@@ -8,6 +8,7 @@ categories of one distribution.
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -45,6 +46,8 @@ Powers = tuple[tuple[int, int], tuple[int, int]]
 """Powers of θ₁, 1-θ₁, θ₂ and 1-θ₂."""
 Move = Callable[[Floats, float], Floats]
 """Moves log-odds by a step."""
+_Rule = tuple[Floats, Floats]
+"""Nodes, and functions there times their weights, by node and function."""
 
 
 # --- two groups -------------------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ def coupled_contrast(
         omitted: an upper bound on the probability of sizes and counts that were left out.
     """
     tied = np.asarray(coupling, dtype=np.float64)
-    if tied.shape != (len(first.block.totals), len(second.block.totals)) or not (np.isfinite(tied) & (tied >= 0.0)).all():
+    if tied.shape != (len(first.block.totals), len(second.block.totals)) or not (tied.min() >= 0.0 and tied.max() < np.inf):
         raise InvalidInputError("coupling must have a finite number of at least 0 for every pair of the two groups' sizes")
     if tied.size > limits.CONTRAST_PAIRS:
         raise TooLargeError(
@@ -163,9 +166,8 @@ def _on_few_sizes(group: CoupledGroup, chance: Floats) -> tuple[BetaFamily, list
     deviation = max(float(np.sqrt(of_count @ (x - centre) ** 2)), 0.5)
     y = (x - centre) / deviation
     probes = np.einsum("ux,kx->ku", law, np.stack([y, y * y, 1.0 / (1.0 + x)]))
-    if (np.diff(block.totals) == 1).all():
-        parts = stretches(chance, probes)
-    else:
+    parts = stretches(chance, probes) if (np.diff(block.totals) == 1).all() else []
+    if not parts or len(nodes_of(parts)) == len(law):
         parts = [TotalsStretch(slice(None), np.arange(len(law)), np.eye(len(law)), 0.0)]
     nodes = nodes_of(parts)
     likely = law[nodes] * on_nodes(chance, parts)[:, None] > _UNLIKELY / law[nodes].size
@@ -269,17 +271,18 @@ def _near(law: JointLaw, moves: Sequence[tuple[Move, tuple[float, float]]], leve
     """
     places, found = np.empty((2, len(moves), len(levels)))
     known = [_cumulants(law, move) for move, _ in moves]
-    for sign, wide, narrow in ((1.0, law.first, law.second), (-1.0, law.second, law.first)):
+    for sign in (1.0, -1.0):
         chosen = [i for i, (which, _) in enumerate(known) if which == sign]
         if not chosen:
             continue
         start = sign * np.concatenate([_expanded(known[i][1], ndtri(levels)) for i in chosen])
         ways = [moves[i][0] for i in chosen for _ in levels]
         low, high = np.sort([sign * np.array(moves[i][1]) for i in chosen for _ in levels]).T
+        wide, coarse, fine = _rules(law, sign)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = partial(_newton, _held(narrow.rule, wide, law.mass), wide, ways, np.tile(sign * ndtri(levels), len(chosen)))
+            step = partial(_newton, coarse, wide, ways, np.tile(sign * ndtri(levels), len(chosen)))
             at = bracketed(step, np.clip(start, low, high), low, high, _NEWTON_ENDS)
-            below = _summed(_held(narrow.halved, wide, law.mass), wide, ways, at)
+            below = _summed(fine, wide, ways, at)
         places[chosen], found[chosen] = (
             (sign * at).reshape(-1, len(levels)),
             (below if sign > 0.0 else 1.0 - below).reshape(-1, len(levels)),
@@ -292,6 +295,8 @@ def _cumulants(law: JointLaw, move: Move) -> tuple[float, Floats]:
 
     The last two are those of independent laws. P(y₁ <= y₂ moved by t) is 1 - P(y₂ <= y₁ moved by -t).
     """
+    if move in law.kept:
+        return cast(tuple[float, Floats], law.kept[move])
     found = []
     for one, other in ((law.first, law.second), (law.second, law.first)):
         x, weights = _ADDING_SCALES[move][0](one.nodes), other.masses / law.mass
@@ -299,7 +304,9 @@ def _cumulants(law: JointLaw, move: Move) -> tuple[float, Floats]:
         square = (x - mean) ** 2
         second, third, fourth = one.integral(np.stack([square, square * (x - mean), square**2])) @ weights
         found.append(np.array([mean, second, third, fourth - 3.0 * second**2]))
-    return -1.0 if found[0][1] < found[1][1] else 1.0, found[0] + found[1] * [-1.0, 1.0, -1.0, 1.0]
+    known = -1.0 if found[0][1] < found[1][1] else 1.0, found[0] + found[1] * np.array([-1.0, 1.0, -1.0, 1.0])
+    law.kept[move] = known
+    return known
 
 
 def _expanded(cumulants: Floats, z: Floats) -> Floats:
@@ -310,9 +317,7 @@ def _expanded(cumulants: Floats, z: Floats) -> Floats:
     return np.asarray(cumulants[0] + deviation * np.where(np.abs(z) < _EXPANDED, z + more, z))
 
 
-def _newton(
-    rule: tuple[Floats, Floats], wide: PanelLaws, ways: Sequence[Move], target: Floats, open_: Counts, at: Floats
-) -> tuple[Floats, Floats, Mask]:
+def _newton(rule: _Rule, wide: PanelLaws, ways: Sequence[Move], target: Floats, open_: Counts, at: Floats) -> tuple[Floats, Floats, Mask]:
     """A step of Newton's method on a normal scale, for some of all places."""
     nodes, weights = rule
     chosen = [ways[i] for i in open_.tolist()]
@@ -326,7 +331,7 @@ def _newton(
     return excess, at - step, np.abs(excess) < _NEWTON_ENDS
 
 
-def _summed(rule: tuple[Floats, Floats], wide: PanelLaws, ways: Sequence[Move], at: Floats) -> Floats:
+def _summed(rule: _Rule, wide: PanelLaws, ways: Sequence[Move], at: Floats) -> Floats:
     """The probabilities below moved places, by a rule for the narrower law."""
     nodes, weights = rule
     values = wide.below(np.concatenate([move(nodes, t) for move, t in zip(ways, at.tolist(), strict=True)]))
@@ -336,17 +341,22 @@ def _summed(rule: tuple[Floats, Floats], wide: PanelLaws, ways: Sequence[Move], 
 def _larger(law: JointLaw) -> float:
     """P(y₁ > y₂), by two rules where these agree."""
     sign, _ = _cumulants(law, moved)
-    wide, narrow = (law.first, law.second) if sign > 0.0 else (law.second, law.first)
-    one, other = (float(_summed(_held(rule, wide, law.mass), wide, [moved], np.zeros(1))[0]) for rule in (narrow.rule, narrow.halved))
+    wide, *rules = _rules(law, sign)
+    one, other = (float(_summed(rule, wide, [moved], np.zeros(1))[0]) for rule in rules)
     below = float(_below(law, moved, np.zeros(1))[0]) if not abs(one - other) <= _RULES_APART else other if sign > 0.0 else 1.0 - other
     return min(max(1.0 - below, 0.0), 1.0)
 
 
-def _held(rule: tuple[Floats, Floats], wide: PanelLaws, mass: float) -> tuple[Floats, Floats]:
-    """The nodes of a rule that matter, and the functions there times their weights, relative to the mass of the joint law."""
-    nodes, weights = rule
-    held = np.einsum("nr,r->n", np.abs(weights), wide.sizes) > _UNLIKELY / len(weights) * mass
-    return nodes[held], weights[held] / mass
+def _rules(law: JointLaw, sign: float) -> tuple[PanelLaws, _Rule, _Rule]:
+    """The wider law, and rules on the panels of the narrower one and on their halves: nodes that matter, and functions times weights."""
+    if sign not in law.kept:
+        wide, narrow = (law.first, law.second) if sign > 0.0 else (law.second, law.first)
+        rules = []
+        for nodes, weights in (narrow.rule, narrow.halved):
+            held = np.einsum("nr,r->n", np.abs(weights), wide.sizes) > _UNLIKELY / len(weights) * law.mass
+            rules.append((nodes[held], weights[held] / law.mass))
+        law.kept[sign] = wide, *rules
+    return cast(tuple[PanelLaws, _Rule, _Rule], law.kept[sign])
 
 
 # --- moments ----------------------------------------------------------------------------------------------------------
