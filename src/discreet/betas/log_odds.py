@@ -328,9 +328,12 @@ class PanelLaws:
         return self.nodes.ravel(), (self.values * self.node_weights[..., None]).reshape(self.nodes.size, -1)
 
     @cached_property
-    def halved(self) -> tuple[Floats, Floats]:
-        """The nodes on halves of all strides, and every function there times their weights, by node and function."""
-        y, weights = _nodes_between(np.sort(np.concatenate([self.strides, 0.5 * (self.strides[1:] + self.strides[:-1])])))
+    def staggered(self) -> tuple[Floats, Floats]:
+        """Nodes on pieces from the middle of a stride to that of the next, and every function there times their weights.
+
+        Their ends are others than those of `rule`, so that a bend which that does not see at an end is seen here.
+        """
+        y, weights = _nodes_between(np.concatenate([self.strides[:1], 0.5 * (self.strides[1:] + self.strides[:-1]), self.strides[-1:]]))
         return y, self.at(y) * weights[:, None]
 
     @cached_property

@@ -266,8 +266,8 @@ def _near(law: JointLaw, moves: Sequence[tuple[Move, tuple[float, float]]], leve
     """Places close to the quantiles of some ways to move log-odds, which lie between these ends, and the probabilities there.
 
     Places come from sums over the nodes of the narrower law. The other law is smooth on the narrower one's panels as a rule, and then
-    these are the quantiles to rounding errors. The probabilities there are by a rule on halves of these panels: where that finds the
-    levels too, both are right. Both results have a row for each way and a column for each level.
+    these are the quantiles to rounding errors. The probabilities there are by a rule on other panels: where that finds the levels too,
+    both are right. Both results have a row for each way and a column for each level.
     """
     places, found = np.empty((2, len(moves), len(levels)))
     known = [_cumulants(law, move) for move, _ in moves]
@@ -348,11 +348,11 @@ def _larger(law: JointLaw) -> float:
 
 
 def _rules(law: JointLaw, sign: float) -> tuple[PanelLaws, _Rule, _Rule]:
-    """The wider law, and rules on the panels of the narrower one and on their halves: nodes that matter, and functions times weights."""
+    """The wider law, and two rules on panels of the narrower one: nodes that matter, and functions times weights."""
     if sign not in law.kept:
         wide, narrow = (law.first, law.second) if sign > 0.0 else (law.second, law.first)
         rules = []
-        for nodes, weights in (narrow.rule, narrow.halved):
+        for nodes, weights in (narrow.rule, narrow.staggered):
             held = np.einsum("nr,r->n", np.abs(weights), wide.sizes) > _UNLIKELY / len(weights) * law.mass
             rules.append((nodes[held], weights[held] / law.mass))
         law.kept[sign] = wide, *rules
