@@ -105,3 +105,13 @@ def test_every_contrast_has_every_verb() -> None:
         within = 0.5 * (end - start) * float(weights @ one.pdf(start + 0.5 * (end - start) * (1.0 + nodes)))
         assert within == pytest.approx(float(one.cdf(end) - one.cdf(start)), abs=1e-6)
         assert abs(float(np.median(one.sample(4000, rng=1))) - one.median()) < 0.1
+
+
+def test_a_bend_at_the_end_of_a_panel_is_seen() -> None:
+    """θ₁ <= θ₂ + t has a bend where θ₂ = 1 - t, here 3e-4 of log-odds from the end of a panel: the quantile is that of `below`."""
+    made = dc.LatticeGeometric(dc.Dirichlet([1, 1], ["a", "b"]), None, 1, by={"g": range(3)})
+    raw = np.array([[1, 2], [16, 34], [16, 34]])
+    difference = dc.Release(made, made.guarantee, raw, made.report(raw)).noise_aware().contrast(0, 1, "a").difference
+    found = difference.ppf(0.975)
+    assert difference.cdf(found) == pytest.approx(0.975, abs=1e-12)
+    assert difference.cdf(found - 1e-8) != pytest.approx(0.975, abs=1e-12)
