@@ -49,6 +49,21 @@ def test_three_releases_of_a_third_are_one(ledger: Ledger) -> None:
     assert ledger.remaining("survey").epsilon == 0
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(10**200 + 1, 3 * 10**200), "0." + "3" * 150])
+def test_a_release_with_an_epsilon_of_many_digits_leaves_the_ledger_readable(ledger: Ledger, epsilon: Any) -> None:
+    mechanism = LatticeGeometric(Dirichlet.uniform(2), 10, epsilon)
+    ledger.release("survey", mechanism, [4, 6])
+    assert mechanism.epsilon <= ledger.spent("survey").epsilon < mechanism.epsilon + Fraction(1, 10**15)
+
+
+def test_fractions_whose_sum_is_too_long_are_not_charged_together(ledger: Ledger) -> None:
+    epsilons = Fraction(1, 3) + Fraction(1, 3**205), "0.1" + "0" * 90 + "1"
+    prepared = {str(e)[:4]: LatticeGeometric(Dirichlet.uniform(2), 10, e).prepare([4, 6]) for e in epsilons}
+    with pytest.raises(InvalidInputError, match="nothing was spent"):
+        ledger.charge_together("survey", prepared)
+    assert not ledger.history("survey")
+
+
 amounts = st.one_of(
     st.fractions(Fraction(1, 1000), Fraction(2, 3), max_denominator=1000),
     st.decimals("0.001", "0.7", places=4),

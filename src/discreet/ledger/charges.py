@@ -129,9 +129,13 @@ def charge_for_all(budget: Budget, parts: Sequence[tuple[Promise, "Mechanism | N
 
 
 def exact_promise(prepared: "Prepared | Release") -> Promise:
-    """Return the guarantee of a release that was prepared or drawn, with its mechanism's exact ε where a proof promises just that."""
+    """Return the guarantee of a release that was prepared or drawn, with its mechanism's exact ε where a proof promises just that.
+
+    An ε of more digits than a ledger takes stays rounded up.
+    """
     guarantee, epsilon = prepared.guarantee, prepared.mechanism.epsilon
-    is_exact = guarantee.basis == "proof" and not guarantee.delta and guarantee.epsilon == rounded_up(epsilon)
+    is_proved = guarantee.basis == "proof" and not guarantee.delta and guarantee.epsilon == rounded_up(epsilon)
+    is_exact = is_proved and max(epsilon.as_integer_ratio()) <= 10**limits.AMOUNT_DIGITS
     return replace(checked_promise(guarantee, 0), loss=Loss(epsilon)) if is_exact else checked_promise(guarantee, 0)
 
 

@@ -110,6 +110,9 @@ def spend_of(row: Mapping[str, Any]) -> Spend:
 
 
 def _amounts(loss: Loss, whose: str = "") -> dict[str, str]:
+    """The amounts of a spend as text. InvalidInputError for fractions whose sum has more digits than `amount_of` takes."""
+    if _is_long(loss.epsilon) or _is_long(loss.delta):
+        raise InvalidInputError("fractions that are charged together add up to one of too many digits: write decimals; nothing was spent")
     return {f"{whose}epsilon": amount_text(loss.epsilon), f"{whose}delta": amount_text(loss.delta)}
 
 
@@ -123,9 +126,13 @@ def amount_of(text: Any) -> Fraction:
         amount = exact(text, "an amount")
     except InvalidInputError:
         amount = Fraction(-1)
-    if amount < 0 or max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS):
+    if amount < 0 or _is_long(amount):
         raise DamagedRowError("someone has edited an amount")
     return amount
+
+
+def _is_long(amount: Fraction) -> bool:
+    return max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS)
 
 
 _MORE_DIGITS = 25

@@ -128,14 +128,18 @@ def description_of(ready: "Mapping[str, Prepared]") -> dict[str, Any]:
 
 
 def check_charged(ledger: "Ledger", line: "Spend", ready: "Mapping[str, Prepared]", give_up: str) -> None:
-    """Refuse to draw for a charge that was for something else; `give_up` says how to leave it as it is."""
+    """Refuse to draw for a charge that was for something else, or for less; `give_up` says how to leave it as it is.
+
+    Version 0.2.0 charged a fraction such as 1/3 rounded up.
+    """
     charge = charge_of(ledger, line.dataset, ready.values())
     own = charge.promise
-    asked = (description_of(ready), own.loss, charge.loss, own.unit, own.neighbours, own.period)
-    if (line.description, line.guarantee, line.loss, line.unit, line.neighbours, line.period) != asked:
+    is_enough = line.loss.epsilon >= charge.loss.epsilon and line.loss.delta >= charge.loss.delta
+    asked = (description_of(ready), own.unit, own.neighbours, own.period)
+    if not is_enough or (line.description, line.unit, line.neighbours, line.period) != asked:
         raise InvalidInputError(
-            f"the data have another number of records than when line {line.number} of the ledger was charged, and its charge stands: "
-            f"release them as they were, or {give_up}"
+            f"line {line.number} of the ledger was charged for another release, such as one of another number of records, and its charge "
+            f"stands: release the data as they were, or {give_up}"
         )
 
 

@@ -140,6 +140,17 @@ def test_no_name_stops_a_release_once_it_was_looked_at(server: Server, survey: S
     assert drawn(server, key).n == 2
 
 
+@pytest.mark.parametrize(("charged", "is_enough"), [("0.33333333333333337", True), ("0.333", False)])
+def test_a_charge_of_an_earlier_version_is_drawn_for(server: Server, survey: Survey, charged: str, is_enough: bool) -> None:
+    """Version 0.2.0 charged the guarantee, in which a third is rounded up; a charge of less than a third is not for this release."""
+    before = survey.spends()
+    _, key = look(server, survey.fields(epsilon="1/3", title=f"Charged {charged}"))
+    described = json.loads((survey.kept / f"{key}.json").read_text())["described"]
+    dc.Ledger(survey.ledger).spend("survey", charged, description=described, request=key)
+    assert ("Done." in server.post("/release/draw", key=key)[1]) == is_enough
+    assert survey.spends() == before + 1
+
+
 def test_a_file_that_changed_is_looked_at_again(server: Server, survey: Survey, tmp_path: Path) -> None:
     file = tmp_path / "risk.csv"
     file.write_text("risk\nlow\nhigh\n")
