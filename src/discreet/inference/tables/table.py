@@ -37,7 +37,7 @@ from discreet.inference.tables.latent import LatentTable, Margin, Positions, che
 from discreet.inference.tables.one_by_one import ByGroup, GroupSizes, MarginPosterior, PossiblePart, RecordsByGroup
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, contrast_of_draws, weights_of
-from discreet.inference.tables.sums import TableCountsPosterior
+from discreet.inference.tables.sums import CountSum, TableCountsPosterior
 from discreet.model.cells import Cells, Groups
 from discreet.model.dirichlet import Dirichlet, Prior
 from discreet.text import html_table
@@ -277,7 +277,11 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         fixed = None if given is None else chosen_weights(given, self._latent, positions)
         seed = seed_of(self._seed, positions[:1].tolist()) if rng is None else rng
         known = self._latent, self.categories, positions, self._cell_moments, draws, seed, fixed, self._shares_prior
-        return SharedProbability(*known, partial(self.counts._total, draws, rng))
+        return SharedProbability(*known, partial(self._summed, draws, rng))
+
+    def _summed(self, draws: int, rng: Rng, positions: Positions) -> CountSum:
+        """The posterior of sums of true counts, which a pooled table refuses only when it is asked for them."""
+        return self.counts._total(draws, rng, positions)
 
     # --- draws --------------------------------------------------------------------------------------------------------
 
