@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 import discreet as dc
+from discreet import limits
 from discreet.counts.batched.arrays import GroupSummaries
 from discreet.inference.labelled import Figures
 from discreet.inference.tables.posterior import ReleasedTable
@@ -159,6 +160,23 @@ def _check_small_table(seed: int, promise: str, kind: str) -> None:
     mean, deviation, probability = _differences(table, table.summaries())
     assert max(mean, deviation) < MOMENTS, seed
     assert probability < QUANTILES, seed
+
+
+@pytest.mark.parametrize("promise", ["nothing", "total"])
+@pytest.mark.parametrize("parameter", [1e-4, 1e-8])
+@pytest.mark.parametrize("work", [limits.SUMMARY_WORK, 0])
+def test_groups_that_may_be_empty_under_priors_next_to_0(promise: str, parameter: float, work: int) -> None:
+    """All at once, where there is no time to look at a group by itself, and one by one. The last group has one possible category."""
+    z, possible = np.array([[2, 1], [0, 1], [2, 0]]), np.array([[True, True], [True, True], [True, False]])
+    noise = straight(0.3 if promise == "total" and work else 1.5)
+    table = Table(z, parameter * np.array([1.0, 3.0]), noise, possible, promise, np.zeros(3, np.int64), 6, np.ones(3))
+    with lowered(SUMMARY_WORK=work):
+        found = table.summaries()
+    mean, deviation, _ = _differences(table, found, bound=False)
+    assert max(mean, deviation) < MOMENTS
+    expected = [weight @ points for points, weight in _posteriors(table)]
+    if work:
+        assert found.count_mean[possible] == pytest.approx(np.concatenate(expected), abs=1e-8)
 
 
 @pytest.mark.parametrize("promise", ["sizes", "nothing", "total"])

@@ -188,27 +188,31 @@ class _BetaTable:
         return int(max(max(block.weights.shape) for block in self.blocks))
 
     @cached_property
-    def _moments(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """The sum of the parameters of each row; its weight, and the sums of x and x² under it."""
-        moments = [part.block.weights @ np.stack([part.x**0, part.x, part.x**2], axis=-1) for part in self.parts]
-        total = self.nu + np.concatenate([part.n for part in self.parts])
-        weight, first, second = np.concatenate(moments).T / self.mass
-        return total, weight, first / total, second / total**2
+    def _moments(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The weight of each row; the sum of its parameters and the means of both; and the variance of its count.
+
+        Counts are taken relative to the first one, so that of a row without records no more is left than its parameters.
+        """
+        found = []
+        for part, block in zip(self.parts, self.blocks, strict=True):
+            j, row = np.arange(block.weights.shape[1], dtype=np.float64), np.where(part.row > 0.0, part.row, 1.0)
+            step = block.weights @ j / row
+            spread = np.einsum("nx,nx->n", block.weights, (j - step[:, None]) ** 2) / row
+            mine, others = self.a + (block.first + step), self.b + (block.totals - block.first - step)
+            found.append((part.row / self.mass, self.a + self.b + block.totals, mine, others, spread))
+        weight, total, mine, others, spread = np.concatenate(found, axis=1)
+        return weight, total, mine, others, spread
 
     @cached_property
     def mean(self) -> float:
-        total, weight, first, _ = self._moments
-        return float(weight @ ((self.a + self.count) / total) + first.sum())
+        weight, total, mine, _, _ = self._moments
+        return float(weight @ (mine / total))
 
     @cached_property
     def var(self) -> float:
         """Return the variance: that within the components and that of their means."""
-        total, weight, first, second = self._moments
-        rest = self.rest + np.concatenate([part.n for part in self.parts])
-        mine, others = (self.a + self.count) / total, (self.b + rest) / total
-        away = mine - self.mean
-        within = weight * mine * others + (others - mine) * first - second
-        return float((within / (total + 1.0) + weight * away**2 + 2.0 * away * first + second).sum())
+        weight, total, mine, others, spread = self._moments
+        return float(weight @ ((mine / total * others + spread) / (total * (total + 1.0)) + (mine / total - self.mean) ** 2))
 
     def beyond(self, t: Floats, upper: Mask) -> tuple[Floats, Floats]:
         """The probability of being at most each of these points, or above it for `upper`, and the density there times the point.

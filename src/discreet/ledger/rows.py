@@ -132,7 +132,7 @@ def amount_of(text: Any) -> Fraction:
 
 
 def _is_long(amount: Fraction) -> bool:
-    return max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS)
+    return bool(max(amount.as_integer_ratio()) > 10 ** (limits.AMOUNT_DIGITS + _MORE_DIGITS))
 
 
 _MORE_DIGITS = 25

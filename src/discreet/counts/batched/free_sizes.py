@@ -192,11 +192,15 @@ def _moments(batch: WeightedTotals) -> tuple[Floats, Floats, Floats, Floats]:
     """The mean and the variance of all probabilities, and the mean and the standard deviation of all true counts.
 
     Probabilities are m = (a + x)/(A + n), with Betas of these means around them. With c the mean of m and T that of A + n, m - c is
-    ((a + x - cT) - c (A + n - T))/(A + n): sums over totals of two moments of x, times a few weights, have all of it.
+    ((a + x - cT) - c (A + n - T))/(A + n): sums over totals of two moments of x, times a few weights, have all of it. A group without
+    records, where A may be next to 0, adds m = a/A by itself.
     """
     found, part = batch.found, batch.part
-    total = part.prior_total[:, None] + found.totals
-    chance = batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None]
+    whole = part.prior_total[:, None]
+    total = whole + found.totals
+    every = batch.factor / np.where(batch.weight > 0.0, batch.weight, 1.0)[:, None]
+    chance = np.where(found.totals > 0, every, 0.0)
+    empty, prior = ((every - chance) * found.law).sum(axis=1, keepdims=True), part.cells.a / whole
     middle = (chance * found.law * total).sum(axis=1, keepdims=True)
     away, once, twice, within = total - middle, chance / total, chance / total**2, chance / (total + 1.0)
     weights = [chance, once, twice, twice * away, within / total, within / total**2, within / total**2 * away]
@@ -205,7 +209,7 @@ def _moments(batch: WeightedTotals) -> tuple[Floats, Floats, Floats, Floats]:
     second = np.moveaxis(sums[1] @ np.stack([chance, twice, within / total**2], axis=2), 2, 0)
     law = [(found.law * each).sum(axis=1)[:, None] for each in (*weights, weights[3] * away, weights[4] * away, weights[6] * away, within)]
     alpha = part.cells.a + found.windows.low
-    mean = alpha * law[1] + first[1]
+    mean = alpha * law[1] + first[1] + empty * prior
     shift = mean * middle - alpha  # where x - low is cT - a - low
     between, inside = (
         second[i] - 2.0 * shift * first[j] + shift**2 * law[j] - 2.0 * mean * (first[j + 1] - shift * law[j + 1]) + mean**2 * law[k]
@@ -213,6 +217,7 @@ def _moments(batch: WeightedTotals) -> tuple[Floats, Floats, Floats, Floats]:
     )
     off = first[4] - shift * law[4] - mean * law[8]
     variance = between + mean * (1.0 - mean) * law[10] + (1.0 - 2.0 * mean) * off - inside
+    variance += empty * ((prior - mean) ** 2 + prior * (1.0 - prior) / (whole + 1.0))
     count = first[0], np.sqrt(np.maximum(second[0] - first[0] ** 2, 0.0))
     return mean, np.maximum(variance, 0.0), found.windows.low + count[0], count[1]
 

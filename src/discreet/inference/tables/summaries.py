@@ -155,8 +155,7 @@ def _private_sizes(table: Table, noise: CellNoise, prior: SizePrior, tail: float
         result = known(block)
         for batch in weighted_totals(block, matched_tilts(block.cells, log_slope), log_weight, DEPTH):
             done = not alone and _all_at_once(table, batch, tail, result)
-            error = result.error[batch.rows].max(axis=1, initial=0.0)
-            chosen = _hard(batch.part, error, len(table)) if done else list(range(len(batch.rows)))
+            chosen = _hard(batch.part, _bound(batch, result), len(table)) if done else list(range(len(batch.rows)))
             for row in batch.rows[chosen].tolist():
                 _of_one_group(block, row, noise, prior, tail, result)
         return result
@@ -207,6 +206,11 @@ def _all_at_once(table: Table, batch: WeightedTotals, tail: float, result: Group
             return False
         raise
     return True
+
+
+def _bound(batch: WeightedTotals, result: GroupSummaries) -> Floats:
+    """Return the largest bound of each group: also of one whose only possible category has no interval, and yet a size."""
+    return np.asarray(np.maximum(result.error[batch.rows].max(axis=1, initial=0.0), batch.omitted))
 
 
 def _of_one_group(table: Table, row: int, noise: CellNoise, prior: SizePrior, tail: float, result: GroupSummaries) -> None:
@@ -304,7 +308,7 @@ class _PublicTotal:
                 others = frequencies.others(batch.law, log_whole, offset)
                 weighted = batch.times(others, self._error(batch.law, others, frequencies, left))
                 done = not wide and _all_at_once(self.table, weighted, tail, result)
-                error = result.error[batch.rows].max(axis=1, initial=0.0)
+                error = _bound(weighted, result)
                 for i in np.flatnonzero((error > self.table.hard) | (not done)).tolist():
                     row = int(batch.rows[i])
                     if row in self._alone:
