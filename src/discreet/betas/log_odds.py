@@ -221,7 +221,7 @@ class BetaFamily:
 
 def _product(first: Floats, second: Floats) -> Floats:
     """The product of two matrices, some rows at a time."""
-    step = max(1, min(_ROWS_MULTIPLIED, _PRODUCTS_SUMMED // second.size))
+    step = max(1, min(_ROWS_MULTIPLIED, _PRODUCTS_SUMMED // max(1, second.size)))
     if len(first) <= step:
         return first @ second
     return np.concatenate([first[start : start + step] @ second for start in range(0, len(first), step)])
