@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 import discreet as dc
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
@@ -162,6 +162,21 @@ def test_the_evidence_given_mean_and_strength_is_that_of_all_counts_to_ten_digit
 
     assert np.abs(found(table) - expected).max() < 1e-10
     assert np.abs(found(other) - expected).min() > 1e-3
+
+
+def test_the_evidence_of_a_strong_common_law_is_that_of_all_counts_under_much_noise() -> None:
+    """Far away from the likely sizes n!/(A)_n grows beyond what floats hold, faster than likelihoods are seen to fall."""
+    raw, alpha = (20, 12), np.array([[60.0, 40.0], [600.0, 1e3], [4e3, 2e3]])
+    table, other = (posterior([raw], None, each) for each in (0.05, 0.055))
+    x = np.stack(np.meshgrid(*[np.arange(900)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    noise = 2.0 * np.log(np.tanh(0.05 / 2)) - 0.05 * np.abs(np.array(raw) - x).sum(axis=1)
+    logs = log_dirichlet_multinomial(x, alpha[:, None]) + noise
+
+    def found(of: Any) -> Floats:
+        return np.asarray(log_evidences(PooledCells.of(of.raw, of.cells.possible, of.mechanism.noise, None, of.size_prior), alpha)[:, 0])
+
+    assert np.abs(found(table) - logsumexp(logs, axis=1)).max() < 1e-10
+    assert np.abs(found(other) - logsumexp(logs, axis=1)).min() > 1e-3
 
 
 def gibbs(raw: Ints, sizes: Ints, epsilon: float, sweeps: int, rng: np.random.Generator) -> Floats:

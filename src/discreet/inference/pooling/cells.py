@@ -28,6 +28,10 @@ _LIKELIHOOD_DEPTH = 36.0
 """Windows hold the counts whose likelihood is at least e^-36 of the largest."""
 _TRIMMED_OF_MIXTURES = 1e-10
 """Probability that mixtures leave out at either end of a law of counts."""
+_MOST_OF_TOTALS = 600.0
+"""The logarithm of the largest factor of a total: its products with sums of terms are no more than floats hold."""
+_FARTHEST_MIDDLE = 500.0
+"""A size up to which the factor of a small total is not above e^500."""
 _NO_COUNT = 1 << 50
 _MOST_BITS = 40
 """Sizes are looked for up to 2^40 from the noisy counts."""
@@ -126,11 +130,24 @@ class PooledCells:
         here, above = (self.size_prior(self.centres + step) for step in (0.0, 1.0))
         return np.asarray(np.subtract(above, here, out=np.zeros(len(self)), where=np.isfinite(here) & np.isfinite(above)))
 
+    @cached_property
+    def _middles(self) -> Floats:
+        """Return the sizes at which factors are tilted to be level: midway between the ends of windows, where n!/(A)_n bends.
+
+        The largest factor is then least, and no more than floats hold if the middle of windows that are far too wide is not taken.
+        """
+        if self.sizes is not None:
+            return self.centres
+        first = np.maximum(self.low.sum(axis=1), 1.0)
+        last = first + self.low.shape[1] * self.width
+        middle = np.exp((last * np.log(last) - first * np.log(first)) / (last - first) - 1.0)
+        return np.asarray(np.maximum(self.centres, np.minimum(middle, _FARTHEST_MIDDLE)))
+
     def at(self, alpha: Floats) -> "GivenShares":
         """Return what is known given the parameters of all categories: of several laws, a row each, all groups for the first, and so on."""
         total = alpha @ self.possible.T
         kinds, which = np.unique(self.possible, axis=0, return_inverse=True)
-        tilt = np.log((total + self.centres) / (self.centres + 1.0)) - self._size_slopes
+        tilt = np.log((total + self._middles) / (self._middles + 1.0)) - self._size_slopes
         of_total = _risen(alpha @ kinds.T, self._totals[0]), which.ravel()
         return self._given(alpha, _risen(alpha, self._points[0]), of_total, tilt)
 
@@ -139,7 +156,7 @@ class PooledCells:
         each.
         """
         (x, _), (n, _) = self._points, self._totals
-        tilt = np.broadcast_to(-np.log(self.centres + 1.0) - self._size_slopes, (len(shares), len(self)))
+        tilt = np.broadcast_to(-np.log(self._middles + 1.0) - self._size_slopes, (len(shares), len(self)))
         of_total = np.broadcast_to(-gammaln(n + 1.0), (len(shares), 1, len(n))), np.zeros(len(self), dtype=np.int64)
         return self._given(shares, np.log(shares)[..., None] * x - gammaln(x + 1.0), of_total, tilt)
 
@@ -159,11 +176,10 @@ class PooledCells:
         weight += tilt[:, :, None] * (totals[place] - self.low.sum(axis=1)[:, None])
         if self._log_sizes is not None:
             weight += self._log_sizes[place]
-        best = weight.max(axis=2)
         terms = np.exp(logs, out=logs).reshape(laws * len(self), k, -1)
-        by_total = np.exp(weight - best[:, :, None]).reshape(laws * len(self), -1)
         cells = self if laws == 1 else self.rows(np.tile(np.arange(len(self)), laws))
-        return GivenShares(cells, np.repeat(alpha, len(self), axis=0), terms, by_total, (peak.sum(axis=2) + best).ravel())
+        by_total = weight.reshape(laws * len(self), -1)
+        return GivenShares(cells, np.repeat(alpha, len(self), axis=0), terms, by_total, peak.sum(axis=2).ravel())
 
 
 def _risen(a: Floats, x: Floats) -> Floats:
@@ -181,21 +197,38 @@ class GivenShares:
     """The parameters by group and category."""
     terms: Floats
     """The terms by group, cell and count: the likelihood times (a)_x/x!, up to what is in `log_scale`."""
-    of_total: Floats
-    """The factor by group and total: n!/(A)_n and what is believed about it; of a public size alone."""
+    log_of_total: Floats
+    """The logarithm of the factor by group and total: n!/(A)_n and what is believed about it; of a public size alone."""
     log_scale: Floats
 
     @property
     def log_evidence(self) -> Floats:
         """The logarithm of the evidence of each group."""
-        held, rest = self._sides(range(self.terms.shape[1] - 1))
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._whole(held, rest)) + self.log_scale)
+            if self.cells.sizes is not None:
+                sums = self._completed(*self._sides(range(self.terms.shape[1] - 1))).sum(axis=1)
+                return np.asarray(np.log(sums) + self.log_of_total[:, 0] + self.log_scale)
+            sums = (self._sums * self.of_total).sum(axis=1)
+            return np.asarray(np.log(sums) + self._most_of_total + self.log_scale)
 
-    def _whole(self, held: Floats, rest: Floats) -> Floats:
-        if self.cells.sizes is not None:
-            return np.asarray(self._completed(held, rest).sum(axis=1))
-        return np.asarray((convolved(held, rest) * self.of_total).sum(axis=1))
+    @cached_property
+    def of_total(self) -> Floats:
+        """The factor by group and total where sizes are not public, relative to that of the likeliest total."""
+        return np.exp(np.minimum(self.log_of_total - self._most_of_total[:, None], _MOST_OF_TOTALS))
+
+    @cached_property
+    def _most_of_total(self) -> Floats:
+        """Return the logarithm of the factor of the likeliest total: the largest factor can be so far away that this one would be 0."""
+        with np.errstate(divide="ignore"):
+            likely = np.log(self._sums)
+        best = (likely + self.log_of_total).argmax(axis=1)[:, None]
+        found = np.take_along_axis(self.log_of_total, best, axis=1)[:, 0]
+        return np.where(np.isfinite(found), found, 0.0)
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """Return the sums of products of terms with the same total."""
+        return convolved(*self._sides(range(self.terms.shape[1] - 1)))
 
     def _completed(self, held: Floats, rest: Floats) -> Floats:
         """Return for each sum of some cells the weight that all others complete it to the public size."""
