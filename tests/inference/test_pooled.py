@@ -179,6 +179,17 @@ def test_the_evidence_of_a_strong_common_law_is_that_of_all_counts_under_much_no
     assert np.abs(found(other) - logsumexp(logs, axis=1)).min() > 1e-3
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_common_law_of_five_categories_is_found_where_wide_differences_see_another_slope(seed: int) -> None:
+    """Its strength and mean are near those that the shares were drawn with."""
+    rng = np.random.default_rng(seed)
+    counts = [rng.multinomial(400, shares) for shares in rng.dirichlet([40, 30, 15, 10, 5], 15)]
+    table = posterior(counts, [400] * 15, 2.0)
+    low, high = table.pooled().strength.interval()
+    assert low < 100 < high < 250
+    assert np.abs(table.pooled().new_group().mean() - [0.4, 0.3, 0.15, 0.1, 0.05]).max() < 0.04
+
+
 def gibbs(raw: Ints, sizes: Ints, epsilon: float, sweeps: int, rng: np.random.Generator) -> Floats:
     """Draws of the shares of the first of two categories: counts, shares, and mean and strength by Metropolis, turn by turn."""
     x, state, found = np.clip(raw[:, 0], 0, sizes), np.zeros(2), np.empty((sweeps, len(raw)))

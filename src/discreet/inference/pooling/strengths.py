@@ -29,8 +29,8 @@ _FIRST_STEP, _LATTICE_HALVINGS, _SETTLED = 1.0, 5, 1e-3
 _NEWTON_STEPS, _LONGEST_STEP, _LEAST_GAIN = 60, 2.0, 1e-3
 _LEAST_CURVATURE = 0.05
 """The curvature of a logistic density some two standard deviations from its peak: less is not believed where steps are made."""
-_DIFFERENCE_STEP = 0.25
-"""Differences for derivatives, in standard deviations."""
+_DIFFERENCE_STEP, _LEAST_DIFFERENCE_STEP = 0.25, 0.01
+"""Differences for derivatives, in standard deviations: where they find no way up they are made smaller, down to the second."""
 _CURVE_PLACES = 8_001
 """Places between which the law of the strength is interpolated."""
 _PROPOSAL_FREEDOM, _PROPOSAL_ROUNDS = 6.0, 4
@@ -130,7 +130,7 @@ class LogLaw:
 
 def peak(values: Values, start: Floats) -> tuple[Floats, Floats]:
     """The point where a density is largest, by Newton's method, and a lower triangle L such that L Lᵀ is about the covariance there."""
-    y, size = start.copy(), np.full(len(start), 2.0 * _DIFFERENCE_STEP)
+    y, size, reach = start.copy(), np.full(len(start), 2.0 * _DIFFERENCE_STEP), _DIFFERENCE_STEP
     for _ in range(_NEWTON_STEPS):
         height, slope, bend = _derivatives(values, y, size)
         curvature, axes = np.linalg.eigh(-bend)
@@ -138,7 +138,7 @@ def peak(values: Values, start: Floats) -> tuple[Floats, Floats]:
         step = axes @ ((axes.T @ slope) / curvature)
         gain = float(slope @ step)
         covariance = (axes / curvature) @ axes.T
-        size = _DIFFERENCE_STEP * np.sqrt(np.diag(covariance))
+        wide, size = size, reach * np.sqrt(np.diag(covariance))
         if gain < _LEAST_GAIN:
             return y, np.linalg.cholesky(covariance)
         step *= min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
@@ -148,7 +148,9 @@ def peak(values: Values, start: Floats) -> tuple[Floats, Floats]:
                 y = each
                 break
         else:
-            return y, np.linalg.cholesky(covariance)
+            if reach < _LEAST_DIFFERENCE_STEP:
+                return y, np.linalg.cholesky(covariance)
+            reach, size = reach / 4.0, wide / 4.0  # differences were so wide that they saw another slope
     raise RefusedError("the common law of these groups was not found: its likelihood has no peak that Newton's method reaches")
 
 
