@@ -426,22 +426,24 @@ def test_reading_a_small_table_with_other_noise_is_noticed() -> None:
     assert np.abs(figures.mean.ravel() - (a / (a + b)) @ weight).max() > 1e-4
 
 
-def test_what_lies_outside_of_a_window_of_listed_counts_is_added_up() -> None:
+@pytest.mark.parametrize(("z", "slope", "first"), [((5, 2), 0.8, 0), ((8, 6), 1.5, 4)], ids=["from 0 on", "in the middle"])
+def test_what_lies_outside_of_a_window_of_listed_counts_is_added_up(z: tuple[int, int], slope: float, first: int) -> None:
     """Oracle: the tilted law of all counts, on 0 to 12."""
     x, top = np.arange(13), np.array([[12, 9]])
-    cells = GroupCells(np.array([[5, 2]]), np.array([[0.3, 1.7]]), Kernel(0.8), top, RiseTable(np.array([0.3, 1.7]), 12))
-    cells = replace(cells, listed=cells.log_factors(-np.abs(np.array([5, 2])[:, None] - x)[None] * 0.8))
+    cells = GroupCells(np.array([z]), np.array([[0.3, 1.7]]), Kernel(slope), top, RiseTable(np.array([0.3, 1.7]), 12))
+    cells = replace(cells, listed=cells.log_factors(-np.abs(np.array(z)[:, None] - x)[None] * slope))
     ((_, found),) = batched_windows(cells, np.array([0.2]), 3.0)
     left = 0.0
     for i in range(2):
         law = np.where(
-            x <= top[0, i], np.exp(log_rise(float(cells.a[0, i]), x.astype(float)) - 0.8 * np.abs(cells.z[0, i] - x) + 0.2 * x), 0.0
+            x <= top[0, i], np.exp(log_rise(float(cells.a[0, i]), x.astype(float)) - slope * np.abs(cells.z[0, i] - x) + 0.2 * x), 0.0
         )
         inside = slice(int(found.low[0, i]), int(found.low[0, i]) + found.width)
         held = law[inside].sum()
         assert found.value[0, i, : len(law[inside])] == pytest.approx(law[inside] / held, abs=1e-14)
         left += law.sum() / held - 1.0
     assert found.width < len(x)
+    assert found.low.min() >= first
     assert found.tail[0] == pytest.approx(left, rel=1e-12)
     assert found.tail[0] > 0.0
 

@@ -56,6 +56,12 @@ def test_a_release_with_an_epsilon_of_many_digits_leaves_the_ledger_readable(led
     assert mechanism.epsilon <= ledger.spent("survey").epsilon < mechanism.epsilon + Fraction(1, 10**15)
 
 
+def test_no_releases_are_not_charged(ledger: Ledger) -> None:
+    with pytest.raises(InvalidInputError, match="at least one"):
+        ledger.charge_together("survey", {})
+    assert not ledger.history("survey")
+
+
 def test_fractions_whose_sum_is_too_long_are_not_charged_together(ledger: Ledger) -> None:
     epsilons = Fraction(1, 3) + Fraction(1, 3**205), "0.1" + "0" * 90 + "1"
     prepared = {str(e)[:4]: LatticeGeometric(Dirichlet.uniform(2), 10, e).prepare([4, 6]) for e in epsilons}

@@ -235,8 +235,10 @@ class Ledger:
         """Charge the dataset's budget for releases by one line, durably, all or nothing: whoever calls it draws them afterwards.
 
         The line has the exact sum of their losses. The name of one that is charged alone may be "". It warns of nothing: ask
-        `charged_elsewhere` about the source first.
+        `charged_elsewhere` about the source first. Raises InvalidInputError where there are none.
         """
+        if not prepared:
+            raise InvalidInputError("there are no releases to charge: give at least one")
         parts = [(exact_promise(one), one.mechanism) for one in prepared.values()]
         return self._spend(dataset, parts, Purpose(description=described_together(prepared), **words))
 
