@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from discreet.arrays import Floats
 from discreet.betas.search import Evaluate, equal_tailed, logit_quantiles, matched_logits, quantiles
-from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.gamma import beta_cdf
 
 PRECISION = 1e-8
 

@@ -12,9 +12,20 @@ from scipy.stats import norm
 
 from discreet.numerics import gamma
 from discreet.numerics.balls import bregman_ball, gap_ball, refine
-from discreet.numerics.gamma import RELATIVE_ERROR, bregman, digamma_excess, gap, jensen, log_gamma_excess, log_ratio_excess, log_rising
+from discreet.numerics.gamma import (
+    RELATIVE_ERROR,
+    beta_cdf,
+    beta_quantile,
+    beta_survival,
+    bregman,
+    digamma_excess,
+    gap,
+    jensen,
+    log_gamma_excess,
+    log_ratio_excess,
+    log_rising,
+)
 from discreet.numerics.gap_tables import GapTable
-from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_survival
 from tests.support import PRECISION, Floats, quadrature_beta_cdf, reference_beta_cdf, reference_gap, relative_error
 
 

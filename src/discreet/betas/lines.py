@@ -19,7 +19,7 @@ from scipy.special import expit
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import BetaRows
 from discreet.betas.search import Chosen, Evaluate, MiddleTerms, equal_tailed, matched_logits, powers
-from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.gamma import beta_cdf
 from discreet.numerics.products import batches
 
 _LEAST_FACTOR = 1e-300

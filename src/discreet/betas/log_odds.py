@@ -19,8 +19,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import TooLargeError
 from discreet.model.dirichlet import log_kernel
-from discreet.numerics.gamma import log_gamma_excess
-from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.gamma import BELOW_ONE, log_gamma_excess
 from discreet.numerics.sum_rules import integral_rule
 
 _PANEL_NODES = 20

@@ -20,7 +20,7 @@ from discreet.betas.shortest import shortest_interval
 from discreet.errors import InvalidInputError
 from discreet.frames import warn_caller
 from discreet.model.dirichlet import equal_tailed, log_density
-from discreet.numerics.incomplete_beta import BELOW_ONE, beta_cdf, beta_survival
+from discreet.numerics.gamma import BELOW_ONE, beta_cdf, beta_survival
 from discreet.text import html_fields, plain
 from discreet.validation import check_levels, check_share
 

@@ -23,7 +23,7 @@ from discreet.betas.nodes import NODE_ERROR, nodes_needed
 from discreet.betas.rows import BetaRows, Block
 from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, powers
 from discreet.errors import TooLargeError
-from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.gamma import beta_cdf
 from discreet.numerics.products import batches, rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 

@@ -23,7 +23,7 @@ from discreet.arrays import Counts, Floats, Mask
 from discreet.betas.log_odds import BetaFamily
 from discreet.betas.mixtures import BetaMixture, in_parts
 from discreet.betas.search import MiddleTerms
-from discreet.numerics.incomplete_beta import BELOW_ONE, beta_cdf, beta_survival
+from discreet.numerics.gamma import BELOW_ONE, beta_cdf, beta_survival
 from discreet.numerics.tails import kept
 
 _LARGEST_LOG_RATIO = 650.0

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, ndtri
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.numerics.gamma import log_gamma_excess, log_ratio_excess
-from discreet.numerics.incomplete_beta import LOGITS
+from discreet.numerics.gamma import LOGITS, log_gamma_excess, log_ratio_excess
 from discreet.numerics.roots import bracketed
 
 Look = Callable[[Counts, Floats], tuple[Floats, Floats]]

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from discreet.arrays import Floats
 from discreet.betas.search import ContinuousLaw
-from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.gamma import BELOW_ONE
 from discreet.numerics.roots import crossing
 
 _FIRST_PLACES = 64

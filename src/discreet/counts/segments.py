@@ -5,7 +5,7 @@ tilt, for a *segment* of totals that is not too far from the mean under that til
 is enough.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -14,8 +14,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arrays import Counts, Floats
+from discreet.betas.rows import Block
 from discreet.counts.batched.sums import completed_parts
 from discreet.counts.runs import Run, Sum, added, completed, log_sum, sum_of, values_at
+from discreet.counts.total_nodes import OUTER_TOTALS, check_blocks, nodes_of, on_nodes, row_slices, stretches, without_ends
+from discreet.numerics.tails import kept
+
+_TOGETHER = 8
+"""Up to so many categories share the nodes of the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +200,7 @@ class LawOfAnyTotal:
 
     @cached_property
     def nodes(self) -> dict[int, tuple[Counts, Floats, float]]:
-        """Totals that stand for all in sums, once they are known (`total_blocks`)."""
+        """Totals that stand for all in sums, once they are known (`with_total`)."""
         return {}
 
     @cached_property
@@ -219,3 +225,56 @@ class LawOfAnyTotal:
                     value += share * part / part.sum()
             self._marginals[category] = Run(low, value)
         return self._marginals[category]
+
+    def with_total(self, category: int) -> tuple[list[Block], float]:
+        """Blocks with the law of one count x and of nodes n of the total, and a bound on what they leave out."""
+        n, share, dropped = self._total_nodes(category)
+        low, high = self.windows[category]
+        check_blocks(len(n) * (high - low + 1))
+        first, last, left = kept(self.marginal(category).value, OUTER_TOTALS)
+        blocks, more = without_ends(list(self._blocks(category, n, share, (low + first, low + last))))
+        return blocks, min(1.0, self.omitted + dropped + left + more)
+
+    def joint_weights(self, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Block:
+        """The law of one count between two ends given each of these totals, a row each, times its share."""
+        blocks = list(self._blocks(category, n, share, ends))
+        return Block(ends[0], np.concatenate([block.totals for block in blocks]), np.concatenate([block.weights for block in blocks]))
+
+    def _blocks(self, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
+        """Yield for nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count
+        given n.
+        """
+        first, last = ends
+        for segment in self.segments:
+            held = (n >= segment.low) & (n <= segment.high)
+            window, (rest, _) = segment.windows[category], segment.others[category]
+            total = values_at(segment.sum.run, segment.low, len(segment.log_factor))[n[held] - segment.low]
+            scale = np.where(total > 0.0, share[held], 0.0) / np.where(total > 0.0, total, 1.0)
+            of_count = values_at(window, first, last - first + 1)
+            for rows in row_slices(n[held]):
+                block = Block(first, n[held][rows], of_count[None])
+                weights = block.of_difference(values_at(rest, block.lowest, block.highest - block.lowest + 1)) * of_count
+                weights *= scale[rows, None]
+                yield Block(first, block.totals, weights)
+
+    def _total_nodes(self, category: int) -> tuple[Counts, Floats, float]:
+        """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
+        together = len(self.windows) <= _TOGETHER
+        known = self.nodes.get(0 if together else category)
+        if known is not None:
+            return known
+        sizes = self.sizes
+        first, last, dropped = kept(sizes.value, OUTER_TOTALS)
+        weight = sizes.value[first : last + 1]
+        categories = range(len(self.windows)) if together else [category]
+        probes = np.concatenate([self.probes(i)[:, first : last + 1] for i in categories])
+        parts = stretches(weight, probes, self._bends(sizes.low + first))
+        found = sizes.low + first + nodes_of(parts), on_nodes(weight, parts), dropped
+        self.nodes[0 if together else category] = found
+        return found
+
+    def _bends(self, first: int) -> Counts:
+        """Return the sums of the noisy counts of all categories, or of all but one, from the first total on: laws may bend there."""
+        rows = np.maximum(self.centres, 0)
+        sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]
+        return np.asarray(np.concatenate(sums) - first).astype(np.int64)

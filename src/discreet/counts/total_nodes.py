@@ -13,8 +13,6 @@ import numpy as np
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
-from discreet.counts.runs import values_at
-from discreet.counts.segments import LawOfAnyTotal
 from discreet.errors import TooLargeError
 from discreet.numerics.sum_rules import whole_chebyshev_rule
 from discreet.numerics.tails import kept
@@ -87,25 +85,13 @@ def nodes_of(parts: Iterable[TotalsStretch]) -> Counts:
     return np.concatenate([part.nodes for part in parts])
 
 
-# --- the law of a count on nodes of the total ------------------------------------------------------------------------
+# --- counts and totals in blocks --------------------------------------------------------------------------------------
 
 
 OUTER_TOTALS = 1e-12
 """Posterior probability of the totals that are left out at either end, and of the counts left out at either end."""
 _MATRIX_NODES = 128
 """Nodes whose counts are held as one matrix."""
-_TOGETHER = 8
-"""Up to so many categories share the nodes of the total."""
-
-
-def total_blocks(counts: LawOfAnyTotal, category: int) -> tuple[list[Block], float]:
-    """Blocks with the law of one count x and of nodes n of the total, and a bound on what they leave out."""
-    n, share, dropped = _total_nodes(counts, category)
-    low, high = counts.windows[category]
-    check_blocks(len(n) * (high - low + 1))
-    first, last, left = kept(counts.marginal(category).value, OUTER_TOTALS)
-    blocks, more = without_ends(list(_blocks(counts, category, n, share, (low + first, low + last))))
-    return blocks, min(1.0, counts.omitted + dropped + left + more)
 
 
 def check_blocks(pairs: int) -> None:
@@ -131,30 +117,6 @@ def without_ends(blocks: list[Block]) -> tuple[list[Block], float]:
     return found, left
 
 
-def joint_weights(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Block:
-    """The law of one count between two ends given each of these totals, a row each, times its share."""
-    blocks = list(_blocks(counts, category, n, share, ends))
-    return Block(ends[0], np.concatenate([block.totals for block in blocks]), np.concatenate([block.weights for block in blocks]))
-
-
-def _blocks(counts: LawOfAnyTotal, category: int, n: Counts, share: Floats, ends: tuple[int, int]) -> Iterator[Block]:
-    """Yield for nodes (rows) and the counts between two ends (columns) their weight: the node's share times the law of the count
-    given n.
-    """
-    first, last = ends
-    for segment in counts.segments:
-        held = (n >= segment.low) & (n <= segment.high)
-        window, (rest, _) = segment.windows[category], segment.others[category]
-        total = values_at(segment.sum.run, segment.low, len(segment.log_factor))[n[held] - segment.low]
-        scale = np.where(total > 0.0, share[held], 0.0) / np.where(total > 0.0, total, 1.0)
-        of_count = values_at(window, first, last - first + 1)
-        for rows in row_slices(n[held]):
-            block = Block(first, n[held][rows], of_count[None])
-            weights = block.of_difference(values_at(rest, block.lowest, block.highest - block.lowest + 1)) * of_count
-            weights *= scale[rows, None]
-            yield Block(first, block.totals, weights)
-
-
 def row_slices(n: Counts) -> Iterator[slice]:
     """Consecutive totals that are neither many nor far from each other: `BetaRows` is fast where they are of one size."""
     start = 0
@@ -162,27 +124,3 @@ def row_slices(n: Counts) -> Iterator[slice]:
         end = min(start + _MATRIX_NODES, int(np.searchsorted(n, 2 * n[start] + _MATRIX_NODES, side="right")))
         yield slice(start, end)
         start = end
-
-
-def _total_nodes(counts: LawOfAnyTotal, category: int) -> tuple[Counts, Floats, float]:
-    """Totals and weights that stand for the law of the total in the sums of this category; and the probability left out."""
-    together = len(counts.windows) <= _TOGETHER
-    known = counts.nodes.get(0 if together else category)
-    if known is not None:
-        return known
-    sizes = counts.sizes
-    first, last, dropped = kept(sizes.value, OUTER_TOTALS)
-    weight = sizes.value[first : last + 1]
-    categories = range(len(counts.windows)) if together else [category]
-    probes = np.concatenate([counts.probes(i)[:, first : last + 1] for i in categories])
-    parts = stretches(weight, probes, _bends(counts, sizes.low + first))
-    found = sizes.low + first + nodes_of(parts), on_nodes(weight, parts), dropped
-    counts.nodes[0 if together else category] = found
-    return found
-
-
-def _bends(counts: LawOfAnyTotal, first: int) -> Counts:
-    """Return the sums of the noisy counts of all categories, or of all but one, from the first total on: laws may bend there."""
-    rows = np.maximum(counts.centres, 0)
-    sums = [row.sum() - np.append(0, row if len(row) <= _TOGETHER else []) for row in rows]
-    return np.asarray(np.concatenate(sums) - first).astype(np.int64)

@@ -15,7 +15,6 @@ import numpy as np
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.betas.rows import Block
 from discreet.counts.factors import Count, Split
 from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
 from discreet.counts.law import OMITTED_AT_MOST
@@ -24,7 +23,6 @@ from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_w
 from discreet.counts.runs import FLOOR, Run, inverse, log_sum, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior
-from discreet.counts.total_nodes import joint_weights, total_blocks
 from discreet.errors import TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.tails import kept
@@ -90,10 +88,6 @@ class TreeCounts(LawOfAnyTotal):
             found.append(PairWeights(totals, factors[0].low, split, np.zeros(len(totals), dtype=np.int64), r, weights))
         return found
 
-    def with_total(self, category: int) -> tuple[list[Block], float]:
-        """The law of one count and of nodes of the total, in blocks, and a bound on what they leave out."""
-        return total_blocks(self, category)
-
     def part(self, chosen: Sequence[int]) -> "TreeCounts":
         """The law of some of the counts, whatever the others are."""
         segments = joined([segment.part(chosen) for segment in self.segments])
@@ -138,7 +132,7 @@ class TreeCounts(LawOfAnyTotal):
         marginal = self.marginal(category)
         (first, last, _), (least, most, _) = kept(marginal.value, tail), kept(self.sizes.value, tail)
         n, share = self.sizes.low + np.arange(least, most + 1), self.sizes.value[least : most + 1]
-        law = joint_weights(self, category, n, share, (marginal.low + first, marginal.low + last))
+        law = self.joint_weights(category, n, share, (marginal.low + first, marginal.low + last))
         return law.first, int(n[0]), law.weights.T
 
 

@@ -22,7 +22,7 @@ from discreet.counts.pairs import OUTER_COUNTS, PairWeights
 from discreet.errors import TooLargeError
 from discreet.inference.contrasts import raw_moments, resolved
 from discreet.inference.quantities import Contrast, Quantity
-from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.gamma import BELOW_ONE
 
 _NO_WEIGHT = 1e-20
 """Weight of counts, relative to all, that is left out of means."""

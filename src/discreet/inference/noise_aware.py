@@ -239,13 +239,13 @@ class NoiseAware(Posterior):
 
     def interval(self, mass: float = 0.95) -> Floats:
         """Equal-tailed intervals that each hold this much probability: one row (low, high) for each category."""
-        tail = 0.5 * (1.0 - check_share(mass, "mass"))
-        ends = np.empty((len(self.categories), 2))
+        share = check_share(mass, "mass")
+        tail, ends = 0.5 * (1.0 - share), np.empty((len(self.categories), 2))
         together, alone = self._lines
         for rows, lines in together:
             ends[rows, 0], ends[rows, 1], _ = lines.interval(tail, _TAIL_PRECISION)
         for i in alone:
-            ends[i] = self._marginal(i).interval(mass)
+            ends[i] = self._marginal(i).ppf([tail, 0.5 * (1.0 + share)])
         return ends
 
     def figures(self, mass: float = 0.95) -> Figures:

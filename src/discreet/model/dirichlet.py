@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
-from discreet.numerics.gamma import digamma_excess, log_gamma_excess, log_ratio_excess
-from discreet.numerics.incomplete_beta import beta_cdf, beta_quantile, beta_survival
+from discreet.numerics.gamma import beta_cdf, beta_quantile, beta_survival, digamma_excess, log_gamma_excess, log_ratio_excess
 from discreet.text import html_table
 from discreet.validation import (
     Number,

@@ -22,8 +22,7 @@ from discreet.arrays import Floats
 from discreet.errors import InvalidInputError
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.numerics.balls import ball, bregman_ball, refine, to_hellinger_ball
-from discreet.numerics.gamma import bregman, digamma_excess, jensen, log_gamma_ratio, to_hellinger
-from discreet.numerics.incomplete_beta import beta_cdf
+from discreet.numerics.gamma import beta_cdf, bregman, digamma_excess, jensen, log_gamma_ratio, to_hellinger
 from discreet.numerics.roots import crossing
 from discreet.validation import Number, check_parameters, check_positive
 

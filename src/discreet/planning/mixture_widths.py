@@ -12,7 +12,7 @@ from scipy.special import betainc, betaln, expit, logit, ndtr, ndtri
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.search import logit_quantiles
-from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.gamma import BELOW_ONE
 
 _SMALL, _NORMAL = 16.0, 1e7
 """Parameters below which the incomplete beta function is used, and beyond which the normal distribution is."""

@@ -20,8 +20,7 @@ from discreet.counts.batched.sums import Rests, laws_of_sizes
 from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.counts.factors import Kernel
 from discreet.mechanisms.noise import CellNoise
-from discreet.numerics.gamma import log_rise_means, log_rising
-from discreet.numerics.incomplete_beta import BELOW_ONE
+from discreet.numerics.gamma import BELOW_ONE, log_rise_means, log_rising
 from discreet.numerics.products import HELD
 from discreet.numerics.tails import even_windows
 from discreet.numerics.transforms import convolved

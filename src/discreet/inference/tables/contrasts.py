@@ -14,7 +14,6 @@ from discreet.arrays import Floats
 from discreet.betas.rows import Block
 from discreet.counts.pairs import check_pairs
 from discreet.counts.runs import Run, added, values_at
-from discreet.counts.total_nodes import joint_weights
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError
 from discreet.inference.contrasts import CoupledGroup, coupled_contrast, independent_contrast, size_coupling, vanishing
@@ -152,7 +151,7 @@ def _coupled(side: _Side, counts: TreeCounts, given: Floats) -> tuple[CoupledGro
     low, high = counts.windows[side.place]
     high = min(high, int(sizes[-1]))
     check_pairs(len(sizes), high - low + 1)
-    law = joint_weights(counts, side.place, sizes, np.ones(len(sizes)), (low, high))
+    law = counts.joint_weights(side.place, sizes, np.ones(len(sizes)), (low, high))
     inside = chance[first : last + 1]
     start, end, more = kept(np.einsum("u,ux->x", inside, law.weights), _OUTER_SIZES)
     weights = law.weights[:, start : end + 1] * counts.sizes.value[first : last + 1, None]
