@@ -179,6 +179,20 @@ def test_gaps_in_a_size_prior(epsilon: float, kept: int) -> None:
         assert np.isfinite(posterior.interval(0.9)).all()
 
 
+def test_narrow_noise_far_from_what_is_possible() -> None:
+    """Log likelihoods rise by thousands from one count to the next: only tilts as steep as they are hold sums in floats."""
+    noise, prior = dc.noise.DiscreteGaussian(sigma="0.05"), dc.Dirichlet.uniform(categories=["p", "q"])
+    read: Any = dc.observed([[4, 0], [4, -1]], noise=noise, prior=prior, n=2, by={"g": ["a", "b"]}, impossible=[("a", "q")])
+    table = read.noise_aware()
+    # of sizes (2, 0), (1, 1), (0, 2) the squared distances from the noisy counts are 21, 19, 21, each over 2 * 0.05**2
+    assert table.log_evidence == pytest.approx(-19 * 200 - np.log(6), abs=1e-9)
+    assert [table.size[group].pmf(1) for group in table] == [1.0, 1.0]
+    np.testing.assert_allclose(table["b"].mean(), [2 / 3, 1 / 3], rtol=1e-12)
+    private = dc.observed([4, 4], noise=noise, prior=prior).noise_aware(size_prior=np.zeros(2))
+    assert private.log_evidence == pytest.approx(-25 * 200, abs=1e-9)
+    assert private.size.pmf(1) == 1.0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_public_total_far_from_what_the_prior_expects(seed: int) -> None:

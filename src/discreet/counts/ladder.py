@@ -131,6 +131,9 @@ class _Nodes:
         """The fall of the log likelihood from the last node to the count after it."""
         self.ended = np.array(ended)
         """Whether that is the last possible count."""
+        slopes = np.concatenate([np.diff(one[:-1]) / np.diff(x) for one, x in zip(likelihood, places, strict=True)])
+        self.steepest = float(np.abs(slopes[np.isfinite(slopes)]).max(initial=0.0))
+        """The steepest slope of a log likelihood between nodes: tilts up to this size move the mean of a total."""
         a, x = parts.a[self.owner], self.x
         rises = [log_rising(float(b), y, float(r)) for b, y, r in zip(parts.a, places, parts.references, strict=True)]
         self.base = np.concatenate([one[:-1] for one in likelihood]) + np.concatenate(rises)
@@ -429,7 +432,7 @@ def _balanced(nodes: _Nodes, root: SizePrior, log_total: LogTotal) -> tuple[Ladd
 def _climbed(nodes: _Nodes, root: SizePrior, log_total: LogTotal, *, tail: float) -> tuple[Ladder, Floats, float]:
     """A ladder without gaps that matter, a bound on the log weight of the totals of each rung, and nearly the largest log weight."""
     slope, limit = nodes.slope, nodes.limit
-    bottom = -(slope + 60.0 + float(np.log(max(1.0, nodes.parts.a.max()))))
+    bottom = -(max(slope, nodes.steepest) + 60.0 + float(np.log(max(1.0, nodes.parts.a.max()))))
     limit = min(limit, -bottom)
     top = (0.0, 0.5 * limit, 0.9 * limit) if limit > 0.0 else (-0.1 * slope,)
     tangents = [nodes.tangent(rate) for rate in sorted({bottom, -2.0 * slope, -slope, -0.5 * slope, *top})]
