@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.analysis.error_laws import ErrorLaw, error_law, expected_error
 from discreet.analysis.optimum import optimal
-from discreet.cli.compare import compare as compare_command
+from discreet.cli.plan import compare as compare_command
 from discreet.cli.plan import plan as plan_command
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.planning.comparison import PUBLIC_CHOICE, Comparison, compare

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from discreet.cli.options import Command, CommandGroup
-from discreet.cli.questions import asks
+from discreet.cli.questions import Command, CommandGroup, asks
 from discreet.errors import InvalidInputError, LedgerError
 from discreet.present.budgets import budget_fields, hidden, left_of, left_words, spend_fields, staying
 from discreet.present.terminal import cell, print_json, print_table

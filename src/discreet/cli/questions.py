@@ -1,10 +1,11 @@
-"""Commands that are made from questions: every field that a question declares becomes an argument or an option."""
+"""Commands that are made from questions: every field becomes an argument or an option; and what several commands share."""
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.present.terminal import errors_in_one_line
 from discreet.requests.fields import REQUIRED, Field, Request, fields_of, spoken
@@ -48,3 +49,30 @@ def _parameter(one: Field) -> Parameter:
         shown: dict[str, Any] = {"help": one.help, "show_default": one.shown_default, "metavar": one.kind.metavar, "envvar": one.variable}
         about = typer.Option(default, one.option, *one.short, **shown)
     return Parameter(one.name, Parameter.KEYWORD_ONLY, annotation=kind | None if default is None else kind, default=about)
+
+
+FAILED = 1
+"""Exit code of a command whose answer is no."""
+ERROR_SCALE = (
+    "Errors are Hellinger distances from the true posterior to the reported one: 0 the same, 1 nothing in common; "
+    "0.05 is hard to see in a plot, 0.2 shifts an interval by about half a standard deviation."
+)
+
+
+class _PlainFlags:
+    """Help in which a flag has no type: `<bool>` after it looks as if a value were wanted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for option in found:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+        return found
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command of ours."""
+
+
+class CommandGroup(_PlainFlags, TyperGroup):
+    """Commands under one name."""

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.check import tell
-from discreet.cli.confirmation import confirm_all
-from discreet.cli.options import Command, CommandGroup
 from discreet.cli.output_files import check_place, tell_name, write_new
-from discreet.cli.questions import asks
+from discreet.cli.questions import Command, CommandGroup, asks
+from discreet.cli.release import confirm_all, tell
 from discreet.data import scratch
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice, print_json

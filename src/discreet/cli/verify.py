@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.options import FAILED
-from discreet.cli.questions import asks
+from discreet.cli.questions import FAILED, asks
 from discreet.errors import ClaimError, InvalidInputError
 from discreet.present.record import guarantee_fields
 from discreet.present.terminal import print_json, print_lines
