@@ -34,13 +34,12 @@ from discreet.requests.studies.questions import (
     StudyRequest,
     StudyTextRequest,
 )
-from discreet.web.budget.form import create_form
-from discreet.web.code_to_copy import request_command
-from discreet.web.form_fields import rows
-from discreet.web.opened_records import Opened, Record
+from discreet.web.budget.view import create_form
+from discreet.web.parts import request_command, rows
 from discreet.web.plan.routes import plan_form
 from discreet.web.read.view import opened_record
 from discreet.web.release.view import form_fields, study_fields
+from discreet.web.state import Opened, Record
 
 RELEASE = {
     "file": "a b.csv",

@@ -12,9 +12,8 @@ from discreet import limits
 from discreet.requests.fields import WrongError
 from discreet.requests.plan_screen import PlanQuestion
 from discreet.requests.read_screen import is_listed
-from discreet.web.budget.datasets import dataset_view, ledger_view
-from discreet.web.opened_records import GoneError, Opened, Record, read
-from discreet.web.uploads import Uploads, file_name
+from discreet.web.budget.view import dataset_view, ledger_view
+from discreet.web.state import GoneError, Opened, Record, Uploads, file_name, read
 from tests.support import lowered
 from tests.web.server import Server, explore
 

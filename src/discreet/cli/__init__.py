@@ -55,7 +55,7 @@ def explore(asked: ExploreRequest) -> None:
     Example: discreet explore
     """
     try:
-        from discreet.web.server import serve
+        from discreet.web.application import serve
     except ImportError:
         raise InvalidInputError("discreet explore needs the extra web: pip install 'discreet[web]'") from None
     serve(asked.port, browser=not asked.no_browser, ledger=asked.ledger or None)

@@ -1,6 +1,7 @@
-"""Forms that were sent, and the messages beside fields that are wrong."""
+"""Forms that were sent: what was typed, what is kept of it for a reload, and the messages beside fields that are wrong."""
 
 import sys
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
@@ -16,8 +17,7 @@ from discreet.present.html import Html, element, joined
 from discreet.requests.fields import WrongError, spoken
 from discreet.requests.release import ReleaseRequest
 from discreet.web.access import TooLongError
-from discreet.web.opened_records import GoneError
-from discreet.web.turns import SupersededError
+from discreet.web.state import GoneError, SupersededError
 
 _Value = TypeVar("_Value")
 _MOST_FORM_FIELDS = 200
@@ -120,3 +120,35 @@ async def _failed(_: Request, error: Exception) -> Response:
 
 HANDLERS = {DiscreetError: _refused, SupersededError: _superseded, TooLongError: _too_long, Exception: _failed}
 """The handlers of errors that reach the application."""
+
+
+_MOST_FORMS = 128
+"""Forms, of all tabs, of which is kept what was typed."""
+
+
+class Drafts:
+    """The fields of the forms that were typed into last. A password in the place of a ledger is not shown again."""
+
+    def __init__(self) -> None:
+        self._fields: OrderedDict[tuple[str, str], Mapping[str, str]] = OrderedDict()
+
+    def keep(self, owner: str, form: str, fields: Mapping[str, str]) -> None:
+        """Keep what stands in a form of a tab, or in one that has a key."""
+        self._fields[owner, form] = fields
+        self._fields.move_to_end((owner, form))
+        while len(self._fields) > _MOST_FORMS:
+            self._fields.popitem(last=False)
+
+    def of(self, request: Request, form: str, key: str = "") -> dict[str, str]:
+        """Return what was typed into a form that has this key, or else of the tab that asks; nothing if it was not touched."""
+        return dict(self._fields.get((key or tab_of(request), form), {}))
+
+
+async def _typed(request: Request) -> Response:
+    fields, state = await typed(request), request.app.state
+    hidden = {"ledger": state.ledgers.shown(fields["ledger"])} if fields.get("ledger") else {}
+    state.drafts.keep(fields.get("key", "")[:64] or tab_of(request), request.path_params["form"][:64], fields | hidden)
+    return Response(status_code=204)
+
+
+ROUTES = [Route("/typed/{form}", _typed, methods=["POST"])]

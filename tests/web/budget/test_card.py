@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.ledger.budgets import Loss
-from discreet.web.budget.datasets import ledger_view, used_share
-from discreet.web.budget.view import budget_card
+from discreet.web.budget.card import budget_card
+from discreet.web.budget.view import ledger_view, used_share
 
 WITHOUT_N = dc.LatticeGeometric(dc.Dirichlet([1, 1]), epsilon="0.1")
 

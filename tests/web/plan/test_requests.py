@@ -21,7 +21,7 @@ from discreet.progress import Progress
 from discreet.requests.fields import labelled
 from discreet.requests.plan_screen import PlanQuestion
 from discreet.requests.release import MECHANISMS
-from discreet.web.turns import SupersededError, Turns
+from discreet.web.state import SupersededError, Turns
 from tests.web.server import Server, copied
 
 FORM = {"categories": "3", "n": "300", "public": "total", "epsilon": "0.2"}

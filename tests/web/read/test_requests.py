@@ -19,7 +19,7 @@ from discreet.cli import app
 from discreet.present.contrasts import quantity_words
 from discreet.record.release import is_table
 from discreet.text import chance, evenly
-from discreet.web.opened_records import read
+from discreet.web.state import read
 from tests.present.test_page import single
 from tests.support import lowered, mostly_slow
 from tests.web.read.reader import BY, CATEGORIES, COUNTS, PRIOR, PUBLIC, SINGLE, Reader, assert_shown, expected_of, opened, released

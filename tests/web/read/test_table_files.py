@@ -12,8 +12,8 @@ from openpyxl import load_workbook
 from pyarrow import parquet
 
 import discreet as dc
-from discreet.web.opened_records import Record, read
-from discreet.web.read.table_files import table_name
+from discreet.web.read.answers import table_name
+from discreet.web.state import Record, read
 from tests.cli.support import invoke
 from tests.web.read.reader import COUNTS, SINGLE, Reader, opened, released
 from tests.web.server import Server, explore

@@ -1,4 +1,4 @@
-"""The screen on which a steward keeps budgets: a ledger is opened, its datasets are seen, and new ones are created."""
+"""The screen on which a steward keeps budgets: a ledger is opened_ledger, its datasets are seen, and new ones are created."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,11 +15,9 @@ from discreet.ledger.budgets import Loss
 from discreet.present.html import Html, element, isolated, joined
 from discreet.requests.budget import BudgetRequest
 from discreet.requests.fields import FieldContext, WrongError, labelled
-from discreet.web.budget.commands import same_creation
-from discreet.web.budget.datasets import dataset_view, ledger_view
-from discreet.web.budget.form import ledger_field, opening
+from discreet.web.budget.view import dataset_view, ledger_field, ledger_view, opening, same_creation
 from discreet.web.forms import KEEP_SHOWN, messages, typed
-from discreet.web.ledgers import Ledgers, opened
+from discreet.web.state import Ledgers, opened_ledger
 
 __all__ = ["ROUTES", "Budgets"]
 
@@ -58,7 +56,7 @@ class Budgets:
 def _created(location: str, fields: Mapping[str, str]) -> BudgetRequest:
     """Create a dataset, which then has the name under which the ledger keeps it."""
     new = BudgetRequest.read(fields, "form", {"dataset": _check_name})
-    with opened(location) as ledger:
+    with opened_ledger(location) as ledger:
         return replace(new, dataset=new.created(ledger, new.dataset or "").dataset)
 
 
@@ -90,7 +88,7 @@ async def _opened(request: Request) -> Response:
 
 
 def _view(location: str, shown: str, dataset: str, news: Html | None = None) -> Html:
-    with opened(location) as ledger:
+    with opened_ledger(location) as ledger:
         return ledger_view(ledger, shown, dataset, news)
 
 
@@ -99,7 +97,7 @@ async def _dataset(request: Request) -> Response:
     location = budgets.ledgers.location(fields.get("ledger", ""))
 
     def view() -> Html:
-        with opened(location) as ledger:
+        with opened_ledger(location) as ledger:
             return dataset_view(ledger, budgets.ledgers.shown(location), fields.get("dataset", ""))
 
     return HTMLResponse(await budgets.read(view))

@@ -1,225 +1,278 @@
-"""The card of a dataset: its budget, what is left of it as a picture, and what one more release would leave."""
+"""The view of the screen for budgets: a ledger and its datasets, one of them with its spends, and the form for a new one."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from secrets import token_urlsafe
 
-from discreet.errors import BudgetError, InvalidInputError
-from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise, period_words
-from discreet.ledger.charges import charge_for
-from discreet.ledger.statements import Statement, check_affordable
-from discreet.present.budgets import hidden, left_words
-from discreet.present.html import Html, element, isolated, joined
-from discreet.record.guarantee import Guarantee, stay_words
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.base import Mechanism
-
-_NARROW_SEGMENT = 0.5
-"""Per cent of a bar: a narrower segment has no gap around it, which would leave nothing of it."""
-Promised = Guarantee | Loss
-"""The promise of one more release: a loss alone is taken to be about the budget's own neighbours."""
+from discreet import limits
+from discreet.ledger.budgets import Budget, Spend, period_words
+from discreet.ledger.charges import why_more
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.statements import Statement, statements_of
+from discreet.model.datasets import Relation
+from discreet.present.budgets import left_of, staying
+from discreet.present.html import Html, element, isolated, joined, table, table_row, void
+from discreet.present.page_rows import cut
+from discreet.requests.budget import COLUMNS_PART, DATASET_PART, MANY_PART, BudgetRequest
+from discreet.text import plain
+from discreet.web.budget.card import budget_card
+from discreet.web.parts import command_line, note, request_command, rows, same
 
 
-def budget_card(
-    statement: Statement, release: "Promised | Charge | None" = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
-) -> Html:
-    """The card of a statement, whose latest spends have a segment each.
+def ledger_view(ledger: Ledger, shown: str, chosen: str, news: Html | None = None) -> Html:
+    """A ledger whose place is shown so: its datasets, the chosen one or else the first, and a form for another."""
+    latest = {one.budget.dataset: one for one in ledger.statements()} if ledger.exists() else {}
+    statements = [*latest.values()]
+    place = element("code", isolated(shown))
+    if not statements:
+        words = "There is no ledger at ", place, " yet. It is made together with its first dataset."
+        return _inside(shown, element("p", *words, class_="lead"), create_form(first=True))
+    names = [statement.budget.dataset for statement in statements]
+    name = chosen if chosen in names else names[0]
+    one = element(
+        "div", dataset_view(ledger, shown, name), id="budget-one", class_="budget-one", tabindex="-1", aria_label="The chosen dataset"
+    )
+    listed = element("div", _datasets(statements, name), same_overview(shown), class_="budget-all")
+    number = "1 dataset" if len(names) == 1 else f"{len(names):,} datasets"
+    desk = element("div", listed, one, create_form(first=False), class_="budget-desk")
+    return _inside(shown, *([] if news is None else [news]), element("h2", f"{number} in ", place), desk)
 
-    With `release`, the guarantee of one that is about to be made, the card also says what it would be charged and what would be left,
-    or why it would be refused; with its mechanism a filter may be charged less. `place` is unique on the page.
+
+def _inside(shown: str, *content: str) -> Html:
+    """Parts whose requests are about this ledger. JSON of ASCII alone is left as it is on its way into an attribute."""
+    return element("div", *content, hx_vals=json.dumps({"ledger": shown}))
+
+
+# --- all datasets -----------------------------------------------------------------------------------------------------
+
+
+def _datasets(statements: Sequence[Statement], chosen: str) -> Html:
+    listed = statements[: limits.LEDGER_DATASETS]
+    rows = [element("li", _row(statement, statement.budget.dataset == chosen)) for statement in listed]
+    parts = [element("ul", *rows, class_="budget-list", aria_label="Datasets")]
+    if len(listed) < len(statements):
+        parts.append(_by_name(len(statements) - len(listed)))
+    return joined(*parts)
+
+
+def _row(statement: Statement, chosen: bool) -> Html:
+    budget = statement.budget
+    used = f"{100.0 * float(min(used_share(statement), Fraction(1))):.2f}%"
+    bar = element("svg", element("rect", class_="spend", width=used, height="100%"))
+    current = {"aria_current": "true"} if chosen else {}
+    return element(
+        "button",
+        element("b", isolated(cut(budget.dataset))),
+        element("span", f"left{period_words(statement.period)}: {left_of(statement)}, of {budget.amount}", class_="quiet"),
+        element("span", bar, class_="mini-bar", aria_hidden="true"),
+        type="button",
+        hx_post="/budget/dataset",
+        hx_target="#budget-one",
+        hx_sync="closest .budget-list:replace",
+        hx_vals=json.dumps({"dataset": budget.dataset}),
+        **current,
+    )
+
+
+def used_share(statement: Statement) -> Fraction:
+    """Return how much of a budget is used: of its ε or of its δ, whichever is nearer its end; with a filter, by whichever rule
+    allows more.
     """
-    budget, charge, refusal = statement.budget, None, None
-    if release is not None:
-        try:
-            charge = release if isinstance(release, Charge) else charge_for(budget, checked_promise(release, 0), mechanism)
-            check_affordable(statement, charge)
-        except (BudgetError, InvalidInputError) as error:
-            refusal = str(error)
-    parts = [
-        element("h3", isolated(budget.dataset), class_="budget-name"),
-        element("p", _lead(statement), class_="budget-lead"),
-        *_bars(statement, charge, refused=refusal is not None, place=place),
-        *([_legend(statement, charge, refused=refusal is not None)] if statement.spends or charge is not None else []),
-        *_preview(statement, charge, refusal),
-        _facts(statement),
-    ]
-    return element("article", *parts, class_="budget-card")
+    budget, spent = statement.budget, statement.spent
+    by_sum = spent.epsilon / budget.total.epsilon
+    if budget.filter is not None and statement.divergence is not None:
+        return min(by_sum, statement.divergence / budget.filter.limit)
+    return max(by_sum, spent.delta / budget.total.delta) if budget.total.delta else by_sum
 
 
-def _lead(statement: Statement) -> Html:
-    total, left, where = statement.budget.total, element("strong", str(statement.remaining)), period_words(statement.period)
-    return joined(
-        left, f" left{where} of {total}" if statement.budget.filter is None else f" left{where} in one release, of {total} in all"
-    )
+def _by_name(more: int) -> Html:
+    """A ledger with very many datasets: one that is not listed is named."""
+    label = element("label", f"{more:,} more are not listed: open one by its name", for_="budget-named")
+    field = void("input", id="budget-named", name="dataset", type="text", autocomplete="off")
+    sent = {"hx_post": "/budget/dataset", "hx_target": "#budget-one"}
+    return element("form", label, field, element("button", "Open", type="submit"), class_="budget-named", **sent)
 
 
-def spends_counted(number: int) -> str:
-    """Describe the number of spends in words."""
-    return "nothing has been spent" if number == 0 else "1 spend" if number == 1 else f"{number:,} spends"
+# --- one dataset ------------------------------------------------------------------------------------------------------
 
 
-# --- the picture ------------------------------------------------------------------------------------------------------
-
-
-def _bars(statement: Statement, charge: Charge | None, *, refused: bool, place: str) -> Iterable[Html]:
-    """A bar for the sum of ε, and one for the filter or for the sum of δ where there is such."""
-    budget, spent, count = statement.budget, statement.spent, spends_counted(statement.spends)
-    kept = budget.filter
-    name = "ε" if kept is None else "ε by the plain sum, which the filter may go beyond"
-
-    def bar(title: str, key: str, amounts: "_Amounts", whole: Fraction) -> Html:
-        segments = _segments(statement, amounts, refused=refused)
-        ratio = amounts.spent / whole
-        words = f"{title}: {_share(ratio)} used by {count}" if statement.spends else f"{title}: {count}"
-        head = element("p", element("span", title), element("span", f"{_share(ratio)} used"), class_="bar-words")
-        return joined(head, spends_bar(f"{place}-{key}", segments, whole, words))
-
-    yield bar(
-        name,
-        "epsilon",
-        _Amounts(spent.epsilon, [line.loss.epsilon for line in statement.latest], None if charge is None else charge.loss.epsilon),
-        budget.total.epsilon,
-    )
-    if kept is not None and statement.divergence is not None:
-        lines = [line.divergence or Fraction(0) for line in statement.latest]
-        wanted = None if charge is None else charge.divergence
-        yield bar(f"Rényi divergence by the {kept}", "filter", _Amounts(statement.divergence, lines, wanted), kept.limit)
-    elif budget.total.delta:
-        lines = [line.loss.delta for line in statement.latest]
-        wanted = None if charge is None else charge.loss.delta
-        yield bar("δ", "delta", _Amounts(spent.delta, lines, wanted), budget.total.delta)
-
-
-@dataclass(frozen=True)
-class _Amounts:
-    """The amounts of one bar: all that was spent, the latest spends, and what one more release would take."""
-
-    spent: Fraction
-    latest: Sequence[Fraction]
-    wanted: Fraction | None
-
-
-def _segments(statement: Statement, amounts: _Amounts, *, refused: bool) -> list["BarSegment"]:
-    earlier = statement.spends - len(statement.latest)
-    found = [BarSegment("spend", amount, line_words(line)) for line, amount in zip(statement.latest, amounts.latest, strict=True)]
-    if earlier:
-        rest = amounts.spent - sum(amounts.latest, Fraction(0))
-        found.insert(0, BarSegment("earlier", rest, _earlier(earlier)))
-    if amounts.wanted is not None:
-        found.append(BarSegment("refused" if refused else "preview", amounts.wanted, "this release"))
-    return [segment for segment in found if segment.amount > 0]
-
-
-def _earlier(number: int) -> str:
-    return "1 earlier spend" if number == 1 else f"{number:,} earlier spends together"
-
-
-def line_words(line: Spend) -> str:
-    """A spend in one line."""
-    note = f": {line.note}" if line.note else ""
-    return f"{line.loss} on {line.day}{note}"
-
-
-def _share(ratio: Fraction) -> str:
-    """A share in per cent: 0 and 100 are those alone."""
-    if ratio in (0, 1):
-        return f"{100 * ratio} %"
-    return (
-        "less than 0.1 %"
-        if ratio < Fraction(1, 1000)
-        else "more than 99.9 %"
-        if Fraction(999, 1000) < ratio < 1
-        else f"{float(100 * ratio):.3g} %"
-    )
-
-
-def _legend(statement: Statement, charge: Charge | None, *, refused: bool) -> Html:
-    keys = [element("span", "a spend", class_="key")] if statement.latest else []
-    earlier = statement.spends - len(statement.latest)
-    if earlier:
-        keys.append(element("span", _earlier(earlier), class_="key earlier-key"))
-    if charge is not None:
-        keys.append(element("span", "this release", class_="key refused-key" if refused else "key preview-key"))
-    after = statement if charge is None else statement.after(charge)
-    if min(after.left.epsilon, after.left.delta, after.filter_left or 0) < 0:
-        keys.append(element("span", "where the budget ends", class_="key end-key"))
-    keys.append(element("span", "left", class_="key left-key"))
-    return element("p", *keys, class_="legend")
-
-
-@dataclass(frozen=True)
-class BarSegment:
-    """A part of a bar: a spend, all spends before the latest ones, or what a release would take."""
-
-    kind: Literal["spend", "earlier", "preview", "refused"]
-    amount: Fraction
-    words: str
-    """The words shown where someone points at it."""
-
-
-def spends_bar(place: str, segments: Sequence[BarSegment], whole: Fraction, words: str) -> Html:
-    """A bar as long as the whole, or as all segments if these are longer; the whole has its mark then. `place` is unique on the page."""
-    taken = sum((segment.amount for segment in segments), Fraction(0))
-    length = max(whole, taken) or Fraction(1)
-    starts = accumulate((segment.amount for segment in segments), initial=Fraction(0))
-    hatch = f"{place}-hatch"
-    parts = [
-        _rect(segment, 100 * start / length, 100 * segment.amount / length, number, hatch)
-        for number, (segment, start) in enumerate(zip(segments, starts, strict=False))
-    ]
-    end = _percent(100 * whole / length)
-    mark = [element("line", class_="spends-end", x1=end, x2=end, y1="-12%", y2="112%")] if taken > whole else []
-    picture = element("svg", _hatch(hatch), *parts, *mark, role="img", aria_label=words)
-    return element("div", picture, class_="spends-bar")
-
-
-def _rect(segment: BarSegment, start: Fraction, width: Fraction, number: int, hatch: str) -> Html:
-    kinds = [segment.kind, *(["other"] if number % 2 else []), *(["narrow"] if width < _NARROW_SEGMENT else [])]
-    fill = {"fill": f"url(#{hatch})"} if segment.kind in ("preview", "refused") else {}
-    title = element("title", segment.words)
-    return element("rect", title, class_=" ".join(kinds), x=_percent(start), width=_percent(width), y="0", height="100%", **fill)
-
-
-def _hatch(name: str) -> Html:
-    ground = element("rect", class_="hatch-ground", width="8", height="8")
-    line = element("line", class_="hatch-line", x1="0", x2="0", y1="0", y2="8")
-    sizes = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
-    return element("defs", element("pattern", ground, line, id=name, **sizes))
-
-
-def _percent(value: Fraction) -> str:
-    return f"{float(value):.4f}%"
-
-
-# --- words ------------------------------------------------------------------------------------------------------------
-
-
-def _preview(statement: Statement, charge: Charge | None, refusal: str | None) -> list[Html]:
-    """Show what the release would be charged and leave, or why it would be refused."""
-    if refusal is not None:
-        return [element("p", f"It would be refused: {refusal}.", class_="warn")]
-    if charge is None:
-        return []
-    after = left_words(statement.after(charge).remaining, statement.budget)
-    why = f" (its own {charge.promise.loss}, for two steps: {charge.why})" if charge.why else ""
-    loss = element("strong", str(charge.loss))
-    return [element("p", "This release would be charged ", loss, f"{why} and leave {after}.", class_="budget-preview")]
-
-
-def _facts(statement: Statement) -> Html:
-    """Describe a budget's subject and how it is kept, in plain words."""
-    budget, kept = statement.budget, statement.budget.filter
-    during = "" if budget.every is None else f" in one {budget.every}"
-    rows = {"About": f"one {budget.unit}{during} (neighbours: {budget.step})", "Hides": hidden(budget)}
-    if budget.every is not None:
-        rows["Periods"] = f"each {budget.every} has this budget: it {stay_words(budget.every, budget.total)}"
-    if kept is None or statement.divergence is None:
-        rows["Kept by"] = "the plain sum of what is charged"
+def dataset_view(ledger: Ledger, shown: str, dataset: str) -> Html:
+    """The card of a dataset and its latest spends. The page remembers which it is for when the ledger is read again."""
+    budget, most = ledger.budget(dataset), limits.LEDGER_SPENDS
+    periods = ledger.periods(dataset)
+    if budget.every is not None and not periods:
+        (statement,) = statements_of(budget, ())
     else:
-        rows["Kept by"] = f"a {kept}: releases are taken beyond the plain sum, however each is chosen in view of the earlier ones"
-        rows["Filter"] = f"a divergence of {float(statement.divergence):.6g} is spent of {float(kept.limit):.6g}"
-    rows["Since"] = f"{budget.created} (UTC)"
-    return element("dl", *(joined(element("dt", word), element("dd", text)) for word, text in rows.items()), class_="budget-facts")
+        statement = ledger.statement(dataset, latest=most, period=str(periods[-1].period) if periods else None)
+    name = budget.dataset
+    remembered = void("input", id="budget-chosen", name="dataset", type="hidden", value=name, hx_swap_oob="true")
+    card = budget_card(statement, place="budget-screen")
+    lines = ledger.history(dataset) if periods else ()
+    every = replace(statement, latest=lines[-most:], spends=len(lines)) if periods else statement
+    parts = card, _paying(budget, shown), *_periods(budget, periods), _spends(every), same_dataset(shown, name, budget.every), remembered
+    return joined(*parts)
+
+
+def _periods(budget: Budget, periods: Sequence[Statement]) -> list[Html]:
+    """Show the spends in each period and what is left of it, the latest ones first, and what those lose who stay."""
+    if not periods:
+        return []
+    rows = [table_row(str(one.period), str(one.spent), left_of(one)) for one in reversed(periods[-limits.LEDGER_SPENDS :])]
+    words = f"{staying(budget, periods)[:1].upper()}{staying(budget, periods)[1:]}."
+    return [table(words, (str(budget.every).title(), "Spent", "Left"), rows, class_="budget-spends")]
+
+
+def _paying(budget: Budget, shown: str) -> Html:
+    """The way to the form of a release that this budget pays for, filled in as far as the budget decides it."""
+    public = "nothing" if budget.neighbours == Relation.ADD_REMOVE_ONE else "total"
+    filled = json.dumps({"ledger": shown, "dataset": budget.dataset, "public": public})
+    return element("p", element("button", "Release something from this budget", type="button", data_release=filled), class_="onward")
+
+
+def _spends(statement: Statement) -> Html:
+    if not statement.latest:
+        return element("p", "Nothing has been spent of it yet.", class_="quiet budget-spends")
+    words = "What has been spent, latest first"
+    if statement.spends > len(statement.latest):
+        words = f"The latest {len(statement.latest):,} of {statement.spends:,} spends, latest first; the command below lists all of them"
+    rows = [_spend_row(statement.budget, line) for line in reversed(statement.latest)]
+    return table(words, ("Day (UTC)", "Release", "Charged"), rows, class_="budget-spends")
+
+
+def _spend_row(budget: Budget, line: Spend) -> Html:
+    note = [element("span", isolated(line.note))] if line.note else []
+    what = described(line.description) or cut(plain(line.mechanism))
+    release = [*note, *([element("span", what, class_="quiet")] if what else [])]
+    charged = [element("b", f"{line.loss}{period_words(line.period)}")]
+    why = why_more(budget, line)
+    if why:
+        own = f"for its own {line.guarantee} (to {line.step}), as two steps: {why}"
+        charged.append(element("span", own, class_="quiet"))
+    if line.divergence is not None:
+        charged.append(element("span", f"divergence {float(line.divergence):.4g}", class_="quiet"))
+    when = joined(str(line.day), element("span", f"no. {line.number}", class_="quiet"))
+    return table_row(when, joined(*release) or "–", joined(*charged))
+
+
+def described(description: Mapping[str, object]) -> str:
+    """A mechanism in a few words: its name, what is public about n, and the table it is of. Whatever else is there is left out."""
+    if not isinstance(description, Mapping) or "mechanism" not in description:
+        return ""
+    words = [cut(plain(description["mechanism"]))]
+    of_table = description.get("table")
+    if isinstance(of_table, Mapping):
+        words.append(f"table of {cut(plain(of_table.get('groups')))} groups")
+    elif isinstance(description.get("n"), int):
+        words.append(f"n = {description['n']:,}")
+    return ", ".join(words)
+
+
+def same_overview(shown: str) -> Html:
+    """Return the command that lists the datasets of a ledger, of whose place this is shown."""
+    lines = "for one in ledger.statements():", "    print(one.name, one.budget.total, one.remaining)"
+    return _same("budget-overview", command_line("ledger show", [shown]), shown, *lines)
+
+
+def same_dataset(shown: str, dataset: str, every: str | None = None) -> Html:
+    """Return the command that lists the spends of a dataset, and what is left of it or, where each has a budget, of its periods."""
+    by_period = f"for one in ledger.periods({dataset!r}):", "    print(one.name, one.remaining)"
+    lines = (
+        *((f"print(ledger.remaining({dataset!r}))",) if every is None else by_period),
+        f"for line in ledger.history({dataset!r}):",
+        "    print(line.number, line.day, line.loss, line.note)",
+    )
+    return _same("budget-history", command_line("ledger history", [shown, dataset]), shown, *lines)
+
+
+def same_creation(shown: str, new: BudgetRequest) -> Html:
+    """Return the command that creates a dataset."""
+    return _same("budget-created", request_command("ledger create", replace(new, ledger=shown)), shown, *new.python())
+
+
+def _same(place: str, command: str | None, shown: str, *lines: str) -> Html:
+    python = "\n".join(["import discreet as dc", "", f"ledger = dc.Ledger({shown!r})", *lines])
+    return same(place, command, python, note(command, shown))
+
+
+_LEDGER_HINT = (
+    "A file, such as ledger.db, or postgresql://user@host/database. For a new ledger, type the name of a new file. Keep "
+    "a password in ~/.pgpass or in PGPASSWORD; one that is typed here "
+    "is used, and not shown again."
+)
+
+
+def opening(default: str) -> Html:
+    """The screen before a ledger is open; the one that the page begins with is opened at once."""
+    head = element(
+        "header",
+        element("h1", "Keep a budget"),
+        element(
+            "p",
+            "Every release about the same people uses up some of their privacy. A ledger says how much may ever be spent on a dataset, "
+            "and what has been.",
+            class_="lead",
+        ),
+        class_="budget-head",
+    )
+    button = element("button", "Open", type="submit", class_="primary")
+    row = element("div", ledger_field(default), button, class_="budget-open")
+    hint = element("p", _LEDGER_HINT, class_="hint", id="budget-ledger-hint")
+    chosen = void("input", id="budget-chosen", name="dataset", type="hidden", value="")
+    form = element(
+        "form",
+        element("label", "Ledger", for_="budget-ledger"),
+        row,
+        hint,
+        _error("ledger"),
+        chosen,
+        id="budget-form",
+        hx_post="/budget/open",
+        hx_trigger="load, submit, refresh" if default else "submit, refresh",
+        hx_target="#budget-answer",
+        hx_sync="this:replace",
+        autocomplete="off",
+        novalidate="",
+    )
+    return element("div", head, form, element("div", id="budget-answer", class_="budget-answer"), class_="budget")
+
+
+def ledger_field(value: str, **attributes: str) -> Html:
+    """Make the field for the ledger; what is shown in it has no password."""
+    return void(
+        "input",
+        id="budget-ledger",
+        name="ledger",
+        type="text",
+        value=value,
+        spellcheck="false",
+        autocomplete="off",
+        autocapitalize="off",
+        aria_describedby="budget-ledger-hint budget-ledger-error",
+        **attributes,
+    )
+
+
+def _error(name: str) -> Html:
+    return element("p", id=f"budget-{name}-error", class_="error", aria_live="polite")
+
+
+# --- a new dataset ----------------------------------------------------------------------------------------------------
+
+
+def create_form(*, first: bool) -> Html:
+    """A form for a dataset. Its key makes a second request of the same form no second dataset."""
+    key = void("input", type="hidden", name="request", value=token_urlsafe(16))
+    fields = [
+        rows("budget", BudgetRequest, DATASET_PART),
+        element("div", rows("budget", BudgetRequest, COLUMNS_PART), class_="by"),
+        element("details", element("summary", MANY_PART), rows("budget", BudgetRequest, MANY_PART)),
+    ]
+    button = element("button", "Create the dataset", type="submit", class_="primary")
+    act = element("div", button, element("p", "A budget cannot be changed later.", class_="hint"), class_="act")
+    sent = {"hx_post": "/budget/create", "hx_target": "#budget-answer", "hx_sync": "this:drop", "hx_disabled_elt": "find .primary"}
+    form = element("form", key, *fields, act, _error("create"), id="budget-create", novalidate="", autocomplete="off", **sent)
+    if first:
+        return element("section", element("h2", "The first dataset"), form, class_="budget-new")
+    return element("details", element("summary", "Add a dataset"), form, class_="budget-new")

@@ -11,10 +11,9 @@ from discreet.present.html import Html, element, joined, table, table_row
 from discreet.progress import Progress
 from discreet.requests.kinds import number_words
 from discreet.requests.plan_screen import GoalQuestion, PlanQuestion
-from discreet.web.code_to_copy import request_command, same
 from discreet.web.forms import field
-from discreet.web.plan.answer import planned
-from discreet.web.plan.commands import same_plan
+from discreet.web.parts import request_command, same
+from discreet.web.plan.answer import planned, same_plan
 
 # --- every mechanism ----------------------------------------------------------------------------------------------------
 

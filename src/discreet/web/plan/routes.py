@@ -14,12 +14,11 @@ from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
 from discreet.requests.plan_screen import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
 from discreet.requests.release import RESEARCH_PART
-from discreet.web.form_fields import folded, part, rows
 from discreet.web.forms import KEEP_SHOWN, messages, tab_of, typed
-from discreet.web.plan.answer import answer, is_quick
-from discreet.web.plan.example import example
+from discreet.web.parts import folded, part, rows
+from discreet.web.plan.answer import answer, example, is_quick
 from discreet.web.plan.later import compared, curves, goal
-from discreet.web.turns import Turns
+from discreet.web.state import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""

@@ -1,44 +1,54 @@
 """The page's answers about a record: each is computed by the library, and shown with what does the same by hand."""
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
+from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.inference.several.combine import drawn_alike
 from discreet.present import page
 from discreet.present.contrasts import named, quantities_of, quantity_words
-from discreet.present.figures import CellFigures, check_pairs, check_work
+from discreet.present.exports import file_of, summary_table
+from discreet.present.figures import CellFigures, CellNumbers, check_pairs, check_work
 from discreet.present.html import Html, element, isolated, joined, table, table_row
 from discreet.present.page import page_content, page_json
-from discreet.present.page_rows import cut, parameters, shares_of
+from discreet.present.page_rows import cut, margin_shares, parameters
 from discreet.present.study import study_parts
 from discreet.present.verification import verification_lines
-from discreet.requests.fields import fields_of
+from discreet.record.release import Release
+from discreet.requests.fields import WrongError, fields_of
 from discreet.requests.kinds import list_text
 from discreet.requests.margins import OWN, Margins
 from discreet.requests.parsing import parse_reader_prior
-from discreet.requests.read_screen import ReadContrast, ReadOther, ReadRequest, ReadShares, ReadThreshold, group_code, label_code
-from discreet.requests.records import ContrastRequest, ReportRequest
+from discreet.requests.read_screen import (
+    ReadContrast,
+    ReadMargins,
+    ReadOther,
+    ReadShares,
+    ReadTable,
+    ReadThreshold,
+    group_code,
+    label_code,
+)
+from discreet.requests.records import ContrastRequest, ReportRequest, ShowRequest
 from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
 from discreet.text import chance, plain
 from discreet.validation import spelling
-from discreet.web.code_to_copy import command_line, note, request_command, same
 from discreet.web.forms import field
-from discreet.web.opened_records import Opened
-from discreet.web.read.question import ReadQuestion
+from discreet.web.parts import command_line, note, request_command, same
+from discreet.web.read.question import AnyQuestion, ReadQuestion, asked_of, posterior_of, shares
+from discreet.web.state import Opened, Record
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
     from discreet.inference.records import RecordContrast
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
-    from discreet.record.release import Release
-
-AnyQuestion = ReadQuestion[ReadRequest]
 
 
 def report_name(name: str) -> str:
@@ -50,36 +60,6 @@ def report_name(name: str) -> str:
 
 
 # --- the posterior ----------------------------------------------------------------------------------------------------
-
-
-def posterior_of(asked: AnyQuestion, opened: Opened, tell: "Progress") -> Any:
-    """The posterior that is asked about: computed once while the record and the prior stay the same."""
-    release = asked.record.release
-    if release.by.columns:
-        return opened.computed((asked.key, asked.asked.prior), lambda: release.noise_aware(asked.reader))
-    check_work(release)
-    return opened.computed((asked.key, asked.asked.prior), lambda: release.noise_aware(asked.reader, progress=tell))
-
-
-def _asked_of(asked: AnyQuestion, opened: Opened, tell: "Progress") -> Any:
-    """The posterior, or that of the shares of the records."""
-    posterior = posterior_of(asked, opened, tell)
-    return posterior.records if asked.how.of_records else posterior
-
-
-def shares(asked: AnyQuestion, opened: Opened, tell: "Progress", group: int | None = None, *, ranked: bool = False) -> "Shares":
-    """Means and intervals of all shares, or of those in one group."""
-    release = asked.record.release
-    posterior: Callable[[], Any] = partial(posterior_of, asked, opened, tell)
-    if not release.by.columns:
-        return shares_of(release, asked.how, read=posterior)
-
-    def figures() -> Any:
-        return opened.computed(
-            (asked.key, asked.asked.prior, asked.mass, asked.asked.about), lambda: CellFigures.of(posterior(), asked.how)
-        )
-
-    return shares_of(release, asked.how, read=figures, group=group, ranked=ranked)
 
 
 def answer(asked: ReadQuestion[ReadShares], opened: Opened, tell: "Progress") -> Html:
@@ -197,7 +177,7 @@ def _compared(
     """A contrast, of which intervals of any level can be asked."""
 
     def compute() -> "Contrast | RecordContrast":
-        posterior: Any = _asked_of(asked, opened, tell)
+        posterior: Any = asked_of(asked, opened, tell)
         if over and asked.how.of_records:
             raise InvalidInputError("groups are put together for shares of the population: choose these above")
         if over:
@@ -262,7 +242,7 @@ def _contrast_table(compared: "Contrast | RecordContrast", asked: AnyQuestion) -
 def above(asked: ReadQuestion[ReadThreshold], opened: Opened, tell: "Progress") -> Html:
     """The probability that the share of one category, in one group where there are any, is above a threshold."""
     category, threshold, group = asked.asked.of, asked.asked.threshold, asked.asked.within
-    posterior, inside, words = _asked_of(asked, opened, tell), "", f"“{cut(category)}”"
+    posterior, inside, words = asked_of(asked, opened, tell), "", f"“{cut(category)}”"
     if group is not None:
         key = asked.groups.key(group)
         posterior, inside = posterior[key], f"[{group_code(key)}]"
@@ -311,3 +291,62 @@ def report(asked: AnyQuestion, opened: Opened, tell: "Progress") -> bytes:
     if asked.asked.prior is not None and found.reason is not None:
         raise InvalidInputError(f"your own prior needs a posterior that allows for the noise, and here is none: {found.reason}")
     return page_content(release, found, text, report_name(asked.record.name), [] if words is None else words[1])
+
+
+def why_not(release: Release) -> str | None:
+    """Return the reason why groups cannot be put together on the page, if so."""
+    if release.n is None:
+        return "How much each group counts is not public, so there are no shares of all groups together."
+    if len(release.cells.groups) > limits.GROUPS_CONVOLVED:
+        return f"Groups are put together here up to {limits.GROUPS_CONVOLVED:,} of them; posterior.over() in Python takes more."
+    return None
+
+
+def margins(asked: ReadQuestion[ReadMargins], opened: Opened, tell: "Progress") -> Html:
+    """The shares of all groups together, each with its part of the population, or of the groups with each label of a column."""
+    release, columns = asked.record.release, asked.asked.over or ()
+    if not release.by.columns or (why_not(release) is not None):
+        raise WrongError({"over": "Groups of this record cannot be put together here"})
+    if asked.how.of_records:
+        raise InvalidInputError("groups are put together for shares of the population: choose these above")
+    others = tuple(name for name in release.by.columns if name not in columns)
+    if not others:
+        raise WrongError({"over": "This column alone makes the groups: choose all groups"})
+    together = Margins(release, others, OWN)
+    if len(together.cells.groups) > limits.PAGE_ROWS:
+        raise WrongError({"over": f"This column has {len(together.cells.groups):,} labels, and the page shows up to {limits.PAGE_ROWS}"})
+    over, cells = together.of(posterior_of(asked, opened, tell)), together.cells
+    shares = margin_shares(CellNumbers(cells, together.counts, CellFigures.of_margins(over, cells.shape, asked.how)), asked.how)
+    words = [*map(repr, columns), *([] if release.sizes is None else ["weights=release.sizes"])]
+    called = f"over = release.noise_aware({asked.reader_code}).over({', '.join(words)})"
+    lines = called, "print(over.mean())", f"print(over.interval({asked.mass!r}))"
+    typed = request_command("show", ShowRequest.asking(**vars(asked.request), over=[*others]))
+    return joined(page.answered(release, shares, one_table=True), same("read-margins", typed, asked.python(*lines)))
+
+
+_LONGEST_STEM = 60
+"""Characters of a file's name before its ending."""
+
+
+def table_name(record: Record, ending: str) -> str:
+    """Return the name of the file: the letters and digits of the record's title, or else of the name of its own file."""
+    about = record.release.about
+    for text in ((about and about.title) or "", Path(record.name).stem, "table"):
+        words = "".join(letter if category(letter)[0] in "LMN" else " " for letter in text).split()
+        if words:
+            break
+    return "-".join(words)[:_LONGEST_STEM].strip("-") + ending
+
+
+def table_file(ending: str, asked: ReadQuestion[ReadTable], opened: Opened, tell: "Progress") -> bytes:
+    """The file with this ending; DiscreetError where it cannot be computed or written here."""
+    check_work(asked.record.release)
+    read = partial(posterior_of, asked, opened, tell)
+    return file_of(summary_table(asked.record.release, asked.how, asked.asked.layout, asked.asked.only, read=read), ending)
+
+
+def table_same(asked: ReadQuestion[ReadTable], _opened: Opened, _tell: "Progress") -> Html:
+    """The command that writes the file, which follows what is chosen."""
+    output = Path(table_name(asked.record, ".csv"))
+    command = request_command("show", asked.asked.shown(asked.record.name, output))
+    return same("read-table", command, None, note(command))

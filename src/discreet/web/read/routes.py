@@ -15,12 +15,11 @@ from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
 from discreet.requests.read_screen import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.web.forms import KEEP_SHOWN, file_route, messages, name_sent, one_line, tab_of, typed
-from discreet.web.opened_records import Opened, read
 from discreet.web.read import answers as read_answers
-from discreet.web.read import margins as read_margins
+from discreet.web.read.answers import table_file, table_same
 from discreet.web.read.question import Asked, ReadQuestion, question
-from discreet.web.read.table_files import table_file, table_same
 from discreet.web.read.view import opened_record, opening
+from discreet.web.state import Opened, read
 
 __all__ = ["ROUTES", "Opened"]
 
@@ -100,7 +99,7 @@ ROUTES = [
     _answered("contrast", ReadContrast, read_answers.contrast),
     _answered("other", ReadOther, read_answers.other),
     _answered("above", ReadThreshold, read_answers.above),
-    _answered("margins", ReadMargins, read_margins.margins),
+    _answered("margins", ReadMargins, read_answers.margins),
     _answered("verify", ReadRequest, read_answers.verified),
     _answered("study", ReadRequest, read_answers.study),
     Route("/read/alone", _alone, methods=["POST"]),

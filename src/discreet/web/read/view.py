@@ -28,12 +28,10 @@ from discreet.requests.read_screen import (
     sides,
 )
 from discreet.validation import spelling
-from discreet.web.form_fields import download, row
-from discreet.web.opened_records import Opened
-from discreet.web.read.answers import AnyQuestion, group_name, report_name, report_same
-from discreet.web.read.margins import why_not
-from discreet.web.read.question import question
-from discreet.web.read.table_files import table_name
+from discreet.web.parts import download, row
+from discreet.web.read.answers import group_name, report_name, report_same, table_name, why_not
+from discreet.web.read.question import AnyQuestion, question
+from discreet.web.state import Opened
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups

@@ -13,10 +13,9 @@ from discreet.errors import InvalidInputError
 from discreet.ledger.database import HIDDEN
 from discreet.ledger.ledger import Ledger
 from discreet.requests.fields import WrongError
-from discreet.web.ledgers import Ledgers, opened
+from discreet.web.release.question import Question
 from discreet.web.release.store import KeptRelease, Store
-from discreet.web.release.study import Question
-from discreet.web.uploads import Uploads
+from discreet.web.state import Ledgers, Uploads, opened_ledger
 
 _CONTENT = "content"
 """The field that says which of the files of one name was sent; no field of the form."""
@@ -56,7 +55,7 @@ class ReleaseContext:
     @contextmanager
     def ledger(self, name: str) -> Iterator[Ledger]:
         """A ledger by the name it is kept by; what goes wrong with it is said without a password."""
-        with opened(self._ledgers.location(name)) as found:
+        with opened_ledger(self._ledgers.location(name)) as found:
             yield found
 
     # --- questions and their records ----------------------------------------------------------------------------------

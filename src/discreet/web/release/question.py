@@ -1,25 +1,34 @@
-"""The question of whoever releases on the page, and what the page refuses beside what every release does."""
+"""The question of whoever releases on the page, of one table or a study, and what the page refuses beside what every release does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from math import prod
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
-from discreet.errors import BudgetError, InvalidInputError
+from discreet.errors import BudgetError, DiscreetError, InvalidInputError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.base import Prepared
 from discreet.model.cells import Groups, cells_of, groups_of
 from discreet.model.datasets import Relation
 from discreet.model.dirichlet import Dirichlet
+from discreet.record.release import Release
 from discreet.record.table_json import check_json
 from discreet.requests.checks import DataCheck
 from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
+from discreet.requests.kinds import number_words
 from discreet.requests.record_files import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseDelivery, ReleaseRequest, check_offered
 from discreet.requests.release_steps import check_budget
 from discreet.requests.studies.file import study_text
+from discreet.requests.studies.published import manifest
+from discreet.requests.studies.questions import StudyReleaseRequest, StudyTextRequest
+from discreet.requests.studies.release import check_chargeable, note_of_study, ready_tables
+from discreet.requests.studies.study import MANIFEST, Study
+from discreet.text import counted
 from discreet.validation import shown
-from discreet.web.code_to_copy import request_command
+from discreet.web.parts import request_command
 
 FIELDS = labelled(ReleaseRequest)
 """The fields of the form; `upload` stands for `file` where the records were sent by the browser."""
@@ -179,3 +188,63 @@ def _check_cells(cells: list[tuple[str, ...]], known: FieldContext) -> None:
         return
     size = prod(cells_of(known.other("by"), tuple(known.other("categories")), cells).shape)
     check_json(known.other("by"), size, "discreet release --output TABLE.parquet takes it")
+
+
+@dataclass(frozen=True)
+class StudyQuestion(TypedQuestion):
+    """A release of several tables, for one ε: its methods are those of a release of one table."""
+
+    study: Study
+    n: int | None
+    """The number of records that are planned for."""
+
+    @property
+    def period(self) -> str | None:
+        return self.study.period
+
+    @property
+    def ledger_note(self) -> str:
+        return note_of_study(self.study)
+
+    def ways(self) -> tuple[str | None, str, None]:
+        """The command and the Python that release the same study from its file."""
+        asked = StudyReleaseRequest.asking(study="study.toml", ledger=self["ledger"], output=Path("published"))
+        lines = 'study = dc.Study.load("study.toml")', f'study.release({self["ledger"]!r}, "published")'
+        return request_command("release", asked), "\n".join(["import discreet as dc", "", *lines]), None
+
+    def check(self, ledger: Ledger) -> None:
+        check_chargeable(self.study, ledger)
+
+    def prepared(self, source: Path | str) -> dict[str, Prepared]:  # noqa: ARG002 - the study names it
+        return ready_tables(self.study)
+
+    def examined(self, source: Path | str) -> DataCheck:  # noqa: ARG002 - the study names it
+        return self.study.check()
+
+
+Question = ReleaseQuestion | StudyQuestion
+"""The question of either form."""
+
+
+def packed(study: Study, found: Mapping[str, Release]) -> bytes:
+    """The folder that the command writes of a study, as one file."""
+    written = BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as file:
+        for name, content in {MANIFEST: manifest(study), **{name: one.to_json().encode() for name, one in found.items()}}.items():
+            file.writestr(f"published/{name}.json", content)
+    return written.getvalue()
+
+
+def read_study(fields: Mapping[str, str]) -> StudyQuestion:
+    """The study of a form. Raises WrongError with what is to be said beside each field that is wrong."""
+    asked = StudyTextRequest.read(fields, "form")
+    try:
+        study = asked.loaded()
+        check_file(study.source, "")
+        title = study.title or f"Study of {counted(len(study.tables), 'table')}"
+    except DiscreetError as error:
+        raise WrongError({"text": str(error)}) from None
+    folder = str(Path(asked.folder).expanduser().absolute())
+    known = {"title": title, "file": study.path, "dataset": study.dataset or "", "epsilon": number_words(study.epsilon)}
+    typed = {name: fields[name] for name in ("text", "ledger") if fields.get(name)}
+    return StudyQuestion({**typed, "folder": folder, **known}, study, asked.n)

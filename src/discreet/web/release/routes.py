@@ -27,14 +27,10 @@ from discreet.requests.release import CheckRequest
 from discreet.requests.studies.file import with_table
 from discreet.requests.studies.questions import StudyTextRequest
 from discreet.web.forms import KEEP_SHOWN, field, file_route, in_page, messages, name_sent, tab_of, typed
-from discreet.web.opened_records import Record
-from discreet.web.opened_records import read as read_record
 from discreet.web.read import view as read_view
 from discreet.web.release.context import ReleaseContext
-from discreet.web.release.draw_once import State, declared_source, draw_once, look, records_of, state
-from discreet.web.release.question import FIELDS, check_file, read
-from discreet.web.release.store import KeptRelease
-from discreet.web.release.study import Question, packed, read_study
+from discreet.web.release.question import FIELDS, Question, check_file, packed, read, read_study
+from discreet.web.release.store import KeptRelease, State, declared_source, draw_once, look, records_of, state
 from discreet.web.release.view import (
     REMOVABLE,
     charged,
@@ -48,7 +44,8 @@ from discreet.web.release.view import (
     study_fields,
     study_plan,
 )
-from discreet.web.uploads import file_name
+from discreet.web.state import Record, file_name
+from discreet.web.state import read as read_record
 
 _RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
 _LISTED_RELEASES = 20

@@ -25,12 +25,10 @@ from discreet.requests.release import (
     ReleaseRequest,
 )
 from discreet.requests.studies.questions import PATHS_PART, STUDY_PART, StudyPlanRequest, StudyTextRequest
-from discreet.web.budget.view import budget_card
-from discreet.web.code_to_copy import note, request_command, same
-from discreet.web.form_fields import download, folded, part, row, rows
-from discreet.web.release.draw_once import ReleasePreview, State
-from discreet.web.release.store import KeptRelease
-from discreet.web.uploads import ENDINGS, PACKED
+from discreet.web.budget.card import budget_card
+from discreet.web.parts import download, folded, note, part, request_command, row, rows, same
+from discreet.web.release.store import KeptRelease, ReleasePreview, State
+from discreet.web.state import ENDINGS, PACKED
 
 _PLACE = "#release-look"
 
