@@ -32,7 +32,7 @@ from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
 from discreet.model.datasets import simplex_points
 from discreet.numerics.balls import ball
-from discreet.present.odds import odds_factor, surest
+from discreet.present.page_words import odds_factor, surest
 from discreet.sampling.many_categories import Mixture, check_size
 from discreet_papers.claim import Claim
 from discreet_papers.claims import compute_claims

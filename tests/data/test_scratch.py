@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.data.count import count
-from discreet.data.scratch import directory, removed_on_termination
+from discreet.data.engines import removed_on_termination, scratch_directory
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has neither the signals nor the locks")
 
@@ -94,10 +94,10 @@ def test_what_a_killed_command_leaves_is_removed_at_the_next_start(temporary: Pa
 WAITING = (
     DEFAULTS
     + """
-from discreet.data.scratch import directory, removed_on_termination
+from discreet.data.engines import scratch_directory, removed_on_termination
 from contextlib import nullcontext
 import sys
-with removed_on_termination() if sys.argv[1] == "guarded" else nullcontext(), directory() as place:
+with removed_on_termination() if sys.argv[1] == "guarded" else nullcontext(), scratch_directory() as place:
     with open(place + "/spilled", "w") as file:
         file.write("ids")
     print(place, flush=True)
@@ -128,12 +128,12 @@ def test_directories_go_when_the_process_is_told_to_end(temporary: Path, number:
 
 def test_a_directory_is_removed_by_others_once_its_process_is_dead(temporary: Path) -> None:
     process, place = waiting("guarded")
-    with directory() as mine:
+    with scratch_directory() as mine:
         assert (place / "spilled").exists()  # its process lives
         assert Path(mine).stat().st_mode & 0o077 == 0
         end(process, signal.SIGKILL)
         assert (place / "spilled").exists()
-        with directory():
+        with scratch_directory():
             assert not place.exists()
             assert Path(mine).exists()
     assert list(temporary.iterdir()) == []
@@ -141,7 +141,7 @@ def test_a_directory_is_removed_by_others_once_its_process_is_dead(temporary: Pa
 
 def test_a_directory_goes_when_its_work_fails(temporary: Path) -> None:
     def work() -> None:
-        with directory() as place:
+        with scratch_directory() as place:
             (Path(place) / "spilled").write_text("ids")
             raise KeyboardInterrupt
 
@@ -157,7 +157,7 @@ def test_nothing_else_is_removed(temporary: Path) -> None:
     (temporary / "discreet-spill-1-file").write_text("kept")
     (temporary / "discreet-new-xyz").mkdir()  # one that is about to be locked
     before = set(temporary.rglob("*"))
-    with directory():
+    with scratch_directory():
         pass
     assert set(temporary.rglob("*")) == before
 

@@ -22,7 +22,7 @@ from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.planning.comparison import PUBLIC_CHOICE, Comparison, compare
 from discreet.planning.plans import Plan
 from discreet.planning.plans import plan as plan_goal
-from discreet.present.progress import progress_bar
+from discreet.present.terminal import progress_bar
 from discreet.record.guarantee import NO_GUARANTEE
 from tests.support import lowered
 

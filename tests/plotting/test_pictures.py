@@ -13,7 +13,7 @@ from discreet.arrays import Counts
 from discreet.inference.tables.contrasts import ContrastSummary
 from discreet.mechanisms import Mechanism
 from discreet.plotting import plot_contrasts
-from discreet.present.pictures import picture
+from discreet.present.exports import picture
 from discreet.record.release import is_table
 
 

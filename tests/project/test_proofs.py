@@ -20,7 +20,7 @@ from discreet.errors import BudgetError
 from discreet.mechanisms.base import Mechanism
 from discreet.model.datasets import Relation
 from discreet.numerics.balls import ball
-from discreet.record.group_privacy import group_privacy
+from discreet.record.guarantee import group_privacy
 from discreet.sampling import BitSource
 from discreet.sampling.bulk import located
 from discreet.sampling.inversion import Inversion, inversion

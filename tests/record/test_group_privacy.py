@@ -20,7 +20,7 @@ from discreet.ledger.filters import largest_divergence
 from discreet.ledger.ledger import Ledger, Loss
 from discreet.mechanisms import Law, Mechanism
 from discreet.model.datasets import Relation
-from discreet.record.group_privacy import group_privacy
+from discreet.record.guarantee import group_privacy
 from discreet.sampling import BitSource
 
 REPLACE, ADD_REMOVE = Relation.REPLACE_ONE, Relation.ADD_REMOVE_ONE

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.requests.record_files import check_different, is_same_file, read_record
+from discreet.requests.parsing import check_different, is_same_file, read_record
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from discreet.plotting.saving import content_of
-from discreet.plotting.style import ON_DARK, log_ticks
+from discreet.plotting.style import ON_DARK, content_of, log_ticks
 from discreet_papers.data import Data, write_atomically
 from discreet_papers.style import INK, PAPER, RC
 

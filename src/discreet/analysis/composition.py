@@ -22,8 +22,7 @@ from discreet.errors import InternalError, InvalidInputError, RefusedError, TooL
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.losses import composes_by_cell
 from discreet.model.datasets import Relation, check_relation
-from discreet.record.group_privacy import group_privacy, steps_between
-from discreet.record.guarantee import Guarantee, rounded_up
+from discreet.record.guarantee import Guarantee, group_privacy, rounded_up, steps_between
 from discreet.validation import Number, check_delta, check_positive, check_records
 
 _GRID_STEPS = 1000

@@ -12,13 +12,20 @@ from discreet.errors import DiscreetError, InvalidInputError, TooLargeError
 from discreet.present.contrasts import larger_words, named, quantities_of, quantity_words, written_name
 from discreet.present.figures import MOST_ROWS, check_pairs
 from discreet.present.how_read import whose
-from discreet.present.progress import progress_bar
 from discreet.present.record import guarantee_fields, prior_lines, promise_lines
-from discreet.present.terminal import Lines, interval_heading, notice, print_json, print_lines, print_table, table_of, warnings_as_notices
-from discreet.requests.parsing import group_key, parse_list, parse_reader_prior
-from discreet.requests.record_files import check_different, read_record
-from discreet.requests.records import CombineRequest, ContrastRequest
-from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
+from discreet.present.terminal import (
+    Lines,
+    interval_heading,
+    notice,
+    print_json,
+    print_lines,
+    print_table,
+    progress_bar,
+    table_of,
+    warnings_as_notices,
+)
+from discreet.requests.parsing import check_different, group_key, parse_list, parse_reader_prior, read_record
+from discreet.requests.records import PERHAPS_ONE, TAKEN, CombineRequest, ContrastRequest, contrast_of_records
 from discreet.text import in_percent, listed
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.errors import InvalidInputError
-from discreet.present.exports import file_of, guarded_labels
-from discreet.present.pictures import picture
+from discreet.present.exports import file_of, guarded_labels, picture
 from discreet.present.terminal import notice
 from discreet.record.new_files import beside, is_moved, written_beside
-from discreet.requests.record_files import is_same_file
+from discreet.requests.parsing import is_same_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

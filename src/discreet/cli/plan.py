@@ -10,11 +10,10 @@ from rich.table import Table
 
 from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.cli.questions import ERROR_SCALE, asks
-from discreet.present.progress import progress_bar
-from discreet.present.terminal import notice, print_json, print_lines, print_table, table_of
-from discreet.requests.cautions import little_said
+from discreet.present.terminal import notice, print_json, print_lines, print_table, progress_bar, table_of
 from discreet.requests.kinds import sized_prior_text
 from discreet.requests.plan import CompareRequest, PlanRequest
+from discreet.requests.release_steps import little_said
 
 if TYPE_CHECKING:
     from discreet.planning.comparison import Comparison
@@ -145,7 +144,7 @@ def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> Non
 def _draw_curve(curve: "WidthCurve", plot: Path) -> None:
     import matplotlib.pyplot as plt
 
-    from discreet.plotting.saving import content_of
+    from discreet.plotting.style import content_of
 
     curve.plot()
     figure = plt.gcf()

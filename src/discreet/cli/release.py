@@ -13,14 +13,21 @@ import typer
 from discreet.cli.output_files import check_place, record_content, save_picture, tell_name, write_new
 from discreet.cli.questions import FAILED, asks
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
-from discreet.present.progress import progress_bar
 from discreet.present.record import print_record
-from discreet.present.terminal import notice
-from discreet.requests.cautions import lacks, little_protection, little_said, periods_beyond, strong_shares
+from discreet.present.terminal import notice, progress_bar
 from discreet.requests.fields import spoken
 from discreet.requests.observe import ObserveRequest
 from discreet.requests.release import CheckRequest, ReleaseDelivery, ReleaseRequest
-from discreet.requests.release_steps import charge_of, check_budget, source_of
+from discreet.requests.release_steps import (
+    charge_of,
+    check_budget,
+    lacks,
+    little_protection,
+    little_said,
+    periods_beyond,
+    source_of,
+    strong_shares,
+)
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger

@@ -13,17 +13,13 @@ from discreet import limits
 from discreet.cli.output_files import check_place, save_picture, save_table, tell_name, write_new
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
-from discreet.present.about import about_lines
 from discreet.present.contrasts import Compared
 from discreet.present.exports import summary_table
 from discreet.present.figures import CellFigures, CellNumbers, check_work
-from discreet.present.how_read import HowRead, whose
-from discreet.present.pooled import CommonLawFigures
-from discreet.present.progress import progress_bar
-from discreet.present.record import print_record, prior_lines, promise_lines, record_fields
-from discreet.present.terminal import notice, print_json, print_lines, print_table
-from discreet.requests.parsing import group_key, parse_reader_prior
-from discreet.requests.record_files import STANDARD_INPUT, read_record
+from discreet.present.how_read import CommonLawFigures, HowRead, whose
+from discreet.present.record import about_lines, print_record, prior_lines, promise_lines, record_fields
+from discreet.present.terminal import notice, print_json, print_lines, print_table, progress_bar
+from discreet.requests.parsing import STANDARD_INPUT, group_key, parse_reader_prior, read_record
 from discreet.requests.records import ReportRequest, ShowRequest
 from discreet.text import more, plain
 
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
-    from discreet.requests.margins import Margins
+    from discreet.requests.records import Margins
 
 
 @asks(ShowRequest)

@@ -9,7 +9,7 @@ import typer
 from discreet.cli.output_files import check_place, tell_name, write_new
 from discreet.cli.questions import Command, CommandGroup, asks
 from discreet.cli.release import confirm_all, tell
-from discreet.data import scratch
+from discreet.data.engines import removed_on_termination
 from discreet.errors import InvalidInputError
 from discreet.present.terminal import notice, print_json
 from discreet.requests.release_steps import charge_of
@@ -65,7 +65,7 @@ def check(asked: StudyCheckRequest) -> None:
 
     Example: discreet check study.toml
     """
-    with scratch.removed_on_termination():
+    with removed_on_termination():
         tell(asked.loaded().check(corrections=asked.corrections))
 
 
@@ -85,7 +85,7 @@ def release(asked: StudyReleaseRequest) -> None:
 
     study, output, corrections = asked.loaded(), asked.output, asked.corrections
     book = None if asked.ledger is None else Ledger(asked.ledger)
-    with scratch.removed_on_termination():
+    with removed_on_termination():
         if asked.dry_run:
             if book is not None:
                 check_chargeable(study, book)

@@ -8,11 +8,10 @@ import typer
 
 from discreet.cli.questions import FAILED, asks
 from discreet.errors import ClaimError, InvalidInputError
-from discreet.present.record import guarantee_fields
+from discreet.present.record import guarantee_fields, verification_lines
 from discreet.present.terminal import print_json, print_lines
-from discreet.present.verification import verification_lines
+from discreet.requests.parsing import STANDARD_INPUT, read_record
 from discreet.requests.plan import VerifyRequest
-from discreet.requests.record_files import STANDARD_INPUT, read_record
 
 if TYPE_CHECKING:
     from discreet.analysis.privacy import Verification

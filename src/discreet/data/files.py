@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import narwhals.stable.v2 as nw
 
-from discreet.data import scratch
 from discreet.data.categories import kind_of
-from discreet.data.engines import within_engine
+from discreet.data.engines import scratch_directory, within_engine
 from discreet.data.lines import DELIMITERS, IS_NUMBER, LineReading, Opener, TextRows, check_names, text_schema
 from discreet.data.other_programs import (
     SPREADSHEETS,
@@ -68,7 +67,7 @@ def _started(resources: ExitStack) -> "DuckDBPyConnection":
     No data have been read yet, so if this fails the engine's own message is shown.
     """
     try:
-        place = resources.enter_context(scratch.directory())
+        place = resources.enter_context(scratch_directory())
         return resources.enter_context(closing(_connected(place)))
     except Exception as error:
         raise SourceError(f"starting DuckDB failed, and nothing was read: {' '.join(str(error).split())}") from error

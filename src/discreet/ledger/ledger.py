@@ -33,9 +33,8 @@ from discreet.ledger.budgets import (
     composed,
     today,
 )
-from discreet.ledger.charges import charge_for_all, check_period, exact_promise, second_budget_words
+from discreet.ledger.charges import charge_for_all, check_period, described_together, exact_promise, part_of, second_budget_words
 from discreet.ledger.database import budgets, is_made, make_engine, no_ledger, prepare, selected, shown_url, spends
-from discreet.ledger.descriptions import described_together, part_of
 from discreet.ledger.names import check_new_name, cleaned
 from discreet.ledger.rows import DamagedRowError, budget_of, budget_row, spend_of, spend_row
 from discreet.ledger.statements import (

@@ -3,8 +3,7 @@
 On axes of the user's own only lines, labels and a legend are drawn: their type, ticks and grid stay as they are.
 """
 
-from discreet.plotting.plans import plot_errors, plot_widths
-from discreet.plotting.posteriors import draw_release, plot_marginals, plot_quantity, plot_release
+from discreet.plotting.posteriors import draw_release, plot_errors, plot_marginals, plot_quantity, plot_release, plot_widths
 from discreet.plotting.tables import draw_contrasts, draw_table, plot_contrasts, plot_groups, plot_one, plot_ranks, plot_table
 
 __all__ = [

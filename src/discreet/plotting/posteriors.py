@@ -1,6 +1,7 @@
-"""Pictures of one posterior: densities of the categories' probabilities, and means with intervals of a release."""
+"""Pictures of one posterior, and of plans, with the words in them: densities, means with intervals, widths and errors."""
 
 from collections.abc import Hashable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,8 +9,11 @@ import numpy as np
 from discreet.errors import RefusedError, TooLargeError
 from discreet.plotting.style import (
     ESTIMATE,
+    INK,
+    NOISE,
     PAPER,
     QUIET,
+    SAMPLING,
     SERIES,
     drawn_on,
     dress,
@@ -18,9 +22,11 @@ from discreet.plotting.style import (
     house_style,
     legend_below,
     log_ticks,
+    look_of,
     percentages,
 )
-from discreet.plotting.words import heading, label, lines_of, longest_line, named, row_label
+from discreet.text import plain
+from discreet.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +38,24 @@ if TYPE_CHECKING:
     from discreet.model.dirichlet import Beta
     from discreet.record.release import Release
 
-__all__ = ["draw_release", "plot_marginals", "plot_quantity", "plot_release"]
+
+__all__ = [
+    "draw_release",
+    "group_label",
+    "heading",
+    "known",
+    "label",
+    "lines_of",
+    "longest_line",
+    "named",
+    "plot_errors",
+    "plot_marginals",
+    "plot_quantity",
+    "plot_release",
+    "plot_widths",
+    "row_label",
+    "title_of_contrasts",
+]
 
 _UNDRAWN_TAIL, _CURVE_POINTS = 1e-4, 400
 """Probability beyond either end of a curve, and the points that it is drawn through."""
@@ -191,3 +214,116 @@ def _draw_intervals(
         low, high = marginal.interval(mass)
         entry = name if i == 0 else None
         ax.plot([low, marginal.mean(), high], [row] * 3, markevery=[1], label=entry, solid_capstyle="butt", **look)
+
+
+_PLAN_WIDTH = 6.4
+
+
+def plot_widths(
+    places: Sequence[float], private: Sequence[float], plain: Sequence[float], ax: "Axes | None" = None, *, across: str, title: str
+) -> "Axes":
+    """The expected width of 95 % intervals with privacy and without, in percentage points, over a logarithmic axis."""
+    with drawn_on(ax, _PLAN_WIDTH, 3.9) as (ax, own):
+        ax.plot(places, [100.0 * w for w in private], "o-", color=NOISE, label="with privacy")
+        ax.plot(places, [100.0 * w for w in plain], linestyle=(0, (5, 2.5)), color=SAMPLING, label="without privacy")
+        ax.set_xscale("log")
+        ax.set_xlabel(across)
+        ax.set_ylabel("expected width of a 95 % interval,\npercentage points")
+        ax.set_ylim(bottom=0.0)
+        if own:
+            ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        entitle(ax, title)
+        legend_below(ax, own=own, columns=2)
+    return ax
+
+
+def plot_errors(
+    names: Sequence[str],
+    means: Sequence[float],
+    quantiles: Sequence[float | None],
+    ax: "Axes | None" = None,
+    *,
+    optimum: float | None,
+    title: str,
+) -> "Axes":
+    """The mean error of every mechanism as a bar with the mechanism's marker at its end, and its 95 % quantile; the first on top."""
+    with drawn_on(ax, _PLAN_WIDTH, 1.9 + 0.3 * len(names), rows=True) as (ax, own):
+        for height, (name, mean, quantile) in enumerate(reversed(list(zip(names, means, quantiles, strict=True)))):
+            look = look_of(name)
+            ax.barh(height, mean, height=0.34, color=look.colour, alpha=0.35 if look.hollow else 0.6)
+            ax.plot([mean], [height], linestyle="none", **look.point())
+            if quantile is not None:
+                ax.plot([quantile], [height], "|", color=INK, markersize=11, markeredgewidth=1.6)
+        ax.set_yticks(range(len(names)), list(reversed(names)))
+        ax.plot([], [], "o", color=QUIET, markerfacecolor=PAPER, label="mean over the prior predictive")
+        if any(quantile is not None for quantile in quantiles):
+            ax.plot([], [], "|", color=INK, markersize=11, markeredgewidth=1.6, label="not exceeded with probability 95 %")
+        if optimum is not None:
+            ax.axvline(optimum, color=QUIET, linestyle=(0, (1, 1.5)), linewidth=1.2, label="least possible mean")
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(-0.6, len(names) - 0.4)
+        ax.set_xlabel("error of the reported posterior")
+        entitle(ax, title)
+        if own:
+            legend_below(ax)
+        else:
+            ax.legend(loc="upper right", bbox_to_anchor=(1.0, -0.12), ncols=2)  # below: inside it would hide the best bars
+    return ax
+
+
+_LONGEST_DRAWN_LABEL = 60
+"""Characters: a longer label leaves no room for what is drawn."""
+_ROW_LABEL_LINE = 32
+"""Characters of a label beside a row; what is longer is broken into lines."""
+
+
+def label(category: Hashable) -> str:
+    """A category as plain text: no mathematics between dollars, and no leading underscore, which Matplotlib hides; a long one is cut."""
+    text = plain(category)
+    text = (text if len(text) <= _LONGEST_DRAWN_LABEL else f"{text[:_LONGEST_DRAWN_LABEL]}...").replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def row_label(category: Hashable, width: int = _ROW_LABEL_LINE) -> str:
+    """The label of a row or a panel, in as many lines of so many characters as it needs."""
+    text = label(category)
+    return text if len(text) <= width else "\n".join(wrap(text, width, break_on_hyphens=False)) or text
+
+
+def lines_of(labels: Sequence[str]) -> int:
+    """The most lines that a label has."""
+    return max((text.count("\n") + 1 for text in labels), default=1)
+
+
+def longest_line(labels: Sequence[str]) -> int:
+    """The most characters that a line of a label has."""
+    return max((len(line) for text in labels for line in text.split("\n")), default=0)
+
+
+def group_label(group: Hashable) -> str:
+    return " · ".join(plain(part) for part in (group if isinstance(group, tuple) else (group,)))
+
+
+def title_of_contrasts(category: Hashable, reference: Hashable) -> str:
+    """Return the title of a forest plot of all groups against this one."""
+    return f"“{label(category)}” in each group against “{label(group_label(reference))}”; the dotted line is no difference."
+
+
+def named(variable: str | None) -> str | None:
+    """A variable or a title as it stands in a picture."""
+    return None if variable is None else label(shown(variable))
+
+
+def heading(release: "Release", question: str) -> str:
+    """Return a picture's heading: the question below the record's title, if it has one, and the source and promise of the answer."""
+    title = named(None if release.about is None else release.about.title)
+    return "\n".join([*([] if title is None else [title]), question, known(release)])
+
+
+def known(release: "Release") -> str:
+    """Return from how many people and under which promise something is known."""
+    guarantee = release.guarantee
+    people = f"Estimated from {'a private number of' if release.n is None else f'{release.n:,}'} {guarantee.unit}s"
+    if guarantee.basis == "none":
+        return f"{people}, without any privacy guarantee."
+    return f"{people}, each protected by {guarantee.everyone}."

@@ -8,6 +8,7 @@ picture takes to draw.
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
 
 __all__ = [
     "ESTIMATE",
@@ -36,6 +38,7 @@ __all__ = [
     "Dash",
     "MarkStyle",
     "add_to_title",
+    "content_of",
     "drawing",
     "dress",
     "entitle",
@@ -305,3 +308,19 @@ def percentages(ax: "Axes", step: float | None = None) -> None:
 
 
 _FINEST_PERCENTAGES = 1e-4
+
+
+_OMITTED_METADATA: Mapping[str, str] = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
+"""Metadata that Matplotlib writes into a file of each kind unless it is told not to: the time, or its own version.
+
+How long a draw takes may depend on the data, so no file says when it was written. Of PostScript Matplotlib always writes the time.
+"""
+
+
+def content_of(figure: "Figure", kind: str, *, dpi: float = 150, creator: str | None = None) -> bytes:
+    """The content of a PNG, SVG or PDF file with this figure; `creator` stands in it, where one is given."""
+    metadata = {_OMITTED_METADATA[kind]: None, **({} if creator is None else {"Creator": creator})}
+    content = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "discreet"}):
+        figure.savefig(content, dpi=dpi, format=kind, metadata=metadata)
+    return content.getvalue()

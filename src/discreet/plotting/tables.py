@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from discreet.errors import InvalidInputError
-from discreet.plotting.posteriors import PICTURE_WIDTH, TALLEST, plot_marginals
+from discreet.plotting.posteriors import (
+    PICTURE_WIDTH,
+    TALLEST,
+    group_label,
+    heading,
+    lines_of,
+    longest_line,
+    named,
+    plot_marginals,
+    row_label,
+    title_of_contrasts,
+)
+from discreet.plotting.posteriors import label as drawn_label
 from discreet.plotting.style import (
     ESTIMATE,
     NOISE,
@@ -24,8 +36,6 @@ from discreet.plotting.style import (
     log_ticks,
     percentages,
 )
-from discreet.plotting.words import group_label, heading, lines_of, longest_line, named, row_label, title_of_contrasts
-from discreet.plotting.words import label as drawn_label
 from discreet.text import more
 from discreet.validation import shown
 

@@ -1,4 +1,4 @@
-"""A record's summary as a table for other programs: CSV, Excel or Parquet, a row for each cell or a row for each group.
+"""A record as files for other programs: its picture, and its summary as CSV, Excel or Parquet, a row for each cell or each group.
 
 A label that begins like a formula stays text: in Excel by the type of its cell, and in CSV by an apostrophe in front of it.
 """
@@ -14,6 +14,7 @@ from discreet.present.how_read import AS_RELEASED, HowRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
     from discreet.record.release import Release
 
@@ -160,3 +161,34 @@ def _xlsx(table: "pa.Table") -> bytes:
     content = BytesIO()
     book.save(content)
     return content.getvalue()
+
+
+def picture(
+    found: "Release",
+    kind: str,
+    *,
+    mass: float = 0.95,
+    computed: bool = True,
+    creator: str | None = None,
+    draw: "Callable[[Figure], None] | None" = None,
+) -> bytes:
+    """A release's posteriors, or what `draw` does, as the content of a PNG, SVG or PDF file; `creator` stands in it.
+
+    The title says so where a promise by computation was not `computed` here.
+    """
+    import warnings
+
+    from matplotlib.figure import Figure
+
+    from discreet.plotting.style import add_to_title, content_of
+
+    figure = Figure(layout="constrained")
+    if draw is None:
+        found.draw_on(figure, mass)
+    else:
+        draw(figure)
+    if found.guarantee.basis == "computation" and not computed:
+        add_to_title(figure, "(not verified)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a label may have characters that no font here can draw
+        return content_of(figure, kind, creator=creator)

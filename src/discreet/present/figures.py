@@ -11,8 +11,7 @@ from rich.table import Table
 from discreet import limits
 from discreet.errors import DiscreetError, TooLargeError
 from discreet.present.how_read import HowRead, NoiseIntervals, moved_by_prior
-from discreet.present.progress import progress_bar
-from discreet.present.terminal import cell, interval_heading, table_of
+from discreet.present.terminal import cell, interval_heading, progress_bar, table_of
 from discreet.text import in_percent
 
 if TYPE_CHECKING:

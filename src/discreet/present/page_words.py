@@ -1,15 +1,14 @@
-"""The sections of a page below its numbers: what intervals mean, what is promised, how it was counted, how to check it, and the record."""
+"""The words of a page: what intervals mean, what is promised, in odds too, how it was counted, how to check it, and the record."""
 
 from collections.abc import Sequence
+from math import ceil, exp, expm1, floor, log10
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from discreet.present.about import counted_words
 from discreet.present.how_read import counted_once, given_any, whose
 from discreet.present.html import Html, element, isolated, joined
-from discreet.present.odds import odds_factor, surest
 from discreet.present.page_rows import Shares, cut, parameters
-from discreet.present.record import promise_lines
+from discreet.present.record import counted_words, promise_lines
 from discreet.text import plain
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.present.terminal import Lines
     from discreet.record.guarantee import Guarantee
     from discreet.record.release import Release
+
 
 _NEAR_CERTAINTY = 7
 """The ε from which an even chance can become 99.9 %."""
@@ -198,3 +198,31 @@ def record(found: "Release") -> Html:
     software = None if found.about is None else found.about.software
     lines = [("Mechanism", found.mechanism.title), *([] if software is None else [("Drawn by", software)])]
     return section("The record", element("p", inside), words(lines))
+
+
+_LARGEST_WRITTEN_EXPONENT = 30
+"""The largest exponent of e whose power is written out as a number."""
+_ODDS_DIGITS = 3
+_NO_DOUBT = 1e-6
+
+
+def odds_factor(epsilon: float) -> str:
+    """e^ε, by which odds change at most, rounded up to three digits."""
+    if epsilon > _LARGEST_WRITTEN_EXPONENT:
+        return f"e to the power of {epsilon:g}"
+    value = exp(epsilon)
+    unit = 10.0 ** (floor(log10(value)) - _ODDS_DIGITS + 1)
+    return f"{ceil(value / unit * (1.0 - 1e-12)) * unit:,.10g}"
+
+
+def surest(before: float, epsilon: float) -> str:
+    """Return how sure of something anyone can become who held it for this likely, rounded up, so that nothing is understated.
+
+    Odds p/(1 - p) times e^ε are those of 1 - (1 - p)/(1 + p (e^ε - 1)). What is left to certainty keeps two digits.
+    """
+    doubt = (1.0 - before) / (1.0 + before * expm1(min(epsilon, _LARGEST_WRITTEN_EXPONENT)))
+    if doubt < _NO_DOUBT:
+        return "practically certain"
+    decimals = max(1, -floor(log10(100.0 * doubt)) + 1)
+    sure = ceil(100.0 * (1.0 - doubt) * 10**decimals - 1e-9) / 10**decimals
+    return f"{sure:.{decimals}f}\u00a0%"

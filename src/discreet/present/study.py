@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.present.about import about_lines
 from discreet.present.how_read import HowRead
 from discreet.present.html import Html, element, isolated, joined
-from discreet.present.odds import odds_factor
 from discreet.present.page import answered, document
 from discreet.present.page_rows import shares_of
-from discreet.present.page_words import counting, hidden, meaning, promise
-from discreet.present.record import promise_lines
+from discreet.present.page_words import counting, hidden, meaning, odds_factor, promise
+from discreet.present.record import about_lines, promise_lines
 from discreet.present.terminal import Lines, print_lines, print_table, table_of
 from discreet.text import counted, plain
 from discreet.validation import shown

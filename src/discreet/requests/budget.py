@@ -6,9 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidInputError
-from discreet.requests.delivery import AS_JSON
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row, asked, changed
-from discreet.requests.kinds import NUMBER_KIND, PERIOD_KIND, PUBLIC_CHOICES, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
+from discreet.requests.kinds import AS_JSON, NUMBER_KIND, PERIOD_KIND, PUBLIC_CHOICES, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, list_text
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
 from discreet.requests.release_steps import relation_of

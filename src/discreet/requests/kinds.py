@@ -4,6 +4,7 @@ import csv
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
@@ -25,6 +26,7 @@ from discreet.requests.parsing import (
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
     from discreet.model.dirichlet import Dirichlet
+
 
 NAMED_PRIORS = ("uniform", "jeffreys")
 
@@ -336,3 +338,24 @@ PUBLIC_KIND = Kind(_public)
 PUBLIC_CHOICES = {"total": "How many records there are", "sizes": "How many each group has", "nothing": "Nothing"}
 """The choices of what is public, as forms call them."""
 SHARES_OF_KIND = Kind(_shares_of)
+
+
+def file_kind(wanted: str = "", *endings: str) -> Kind:
+    """A file whose name has one of these endings, which `wanted` says in words; without any, every name will do."""
+
+    def read(text: Path | str, reading: FieldContext) -> Path:
+        path = Path(text)
+        if endings and path.suffix.lower() not in endings:
+            raise InvalidInputError(f"{reading.name} must end in {wanted}, got {path.name or path}")
+        return path
+
+    return Kind(read, shell_type=Path)
+
+
+TABLE_KIND = file_kind(".csv, .xlsx or .parquet", ".csv", ".xlsx", ".parquet")
+OUTPUT: dict[str, Any] = {"kind": file_kind(), "short": ("-o",)}
+RECORD_OUTPUT = {**OUTPUT, "kind": file_kind(".json, or for a table in .parquet", ".json", ".parquet")}
+PAGE_OUTPUT = {**OUTPUT, "kind": file_kind(".html", ".html", ".htm"), "help": "Write the page to this new HTML file."}
+PICTURE: dict[str, Any] = {"kind": file_kind(".png, .svg or .pdf", ".png", ".svg", ".pdf")}
+AS_JSON: dict[str, Any] = {"kind": SWITCH_KIND, "help": "Print JSON instead of a table.", "option": "--json"}
+YES: dict[str, Any] = {"kind": SWITCH_KIND, "short": ("-y",)}

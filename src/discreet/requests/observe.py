@@ -6,9 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
-from discreet.requests.delivery import RECORD_OUTPUT
 from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, asked, changed
-from discreet.requests.kinds import CELLS_KIND, LABELS_KIND, LISTS_KIND, SOURCE_KIND, SWITCH_KIND, TEXT_KIND, WHOLE_KIND, prior_code
+from discreet.requests.kinds import (
+    CELLS_KIND,
+    LABELS_KIND,
+    LISTS_KIND,
+    RECORD_OUTPUT,
+    SOURCE_KIND,
+    SWITCH_KIND,
+    TEXT_KIND,
+    WHOLE_KIND,
+    prior_code,
+)
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 

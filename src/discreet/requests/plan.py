@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidInputError
-from discreet.requests.delivery import AS_JSON, PICTURE, file_kind
 from discreet.requests.fields import REQUIRED, Request, asked, changed
 from discreet.requests.kinds import (
+    AS_JSON,
     GROUPS_KIND,
     NUMBER_KIND,
+    PICTURE,
     PUBLIC_KIND,
     SHARE_KIND,
     SHARES_KIND,
@@ -19,6 +20,7 @@ from discreet.requests.kinds import (
     TEXT_KIND,
     TEXTS_KIND,
     WHOLE_KIND,
+    file_kind,
     prior_code,
     quoted,
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import FIRST, built_in
 from discreet.errors import InvalidInputError
-from discreet.requests.delivery import AS_JSON, PICTURE, RECORD_OUTPUT, YES
 from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
 from discreet.requests.kinds import (
+    AS_JSON,
     BANDS_KIND,
     CELLS_KIND,
     GAMMA_KIND,
@@ -23,16 +23,19 @@ from discreet.requests.kinds import (
     MISSING_KIND,
     NUMBER_KIND,
     PERIOD_KIND,
+    PICTURE,
     POSITIVE_KIND,
     PRIOR_KIND,
     PUBLIC_KIND,
+    RECORD_OUTPUT,
     SOURCE_KIND,
     SWITCH_KIND,
     TEXT_KIND,
+    YES,
     public_words,
     quoted,
 )
-from discreet.requests.record_files import STANDARD_INPUT
+from discreet.requests.parsing import STANDARD_INPUT
 from discreet.requests.release_steps import check_dated, check_strict, note_of, opened, published_sizes, relation_of, source_of
 from discreet.text import plain
 

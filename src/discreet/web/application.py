@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from discreet.data import scratch
+from discreet.data.engines import remove_own, scratch_directory
 from discreet.errors import InvalidInputError
 from discreet.web import access, forms
 from discreet.web.access import ADDRESS_SECONDS, Keys
@@ -93,7 +93,7 @@ def serve(port: int | None, *, browser: bool, ledger: str | None = None) -> None
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
-    with listener, scratch.directory() as private:
+    with listener, scratch_directory() as private:
         config = uvicorn.Config(
             application(keys, Path(private), ledger),
             log_level="critical",
@@ -113,7 +113,7 @@ def serve(port: int | None, *, browser: bool, ledger: str | None = None) -> None
         except KeyboardInterrupt:
             sys.stdout.write("\nended\n")
             sys.stdout.flush()
-    scratch.remove_own()
+    remove_own()
     os._exit(0)  # a thread may still compute what nobody waits for
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.planning.comparison import points
-from discreet.present.odds import odds_factor, surest
+from discreet.present.page_words import odds_factor, surest
 from discreet.progress import Progress
 from discreet.requests.fields import labelled
 from discreet.requests.plan_screen import PlanQuestion

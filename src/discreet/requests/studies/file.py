@@ -12,7 +12,7 @@ from discreet.model.cells import Groups
 from discreet.model.dirichlet import Dirichlet
 from discreet.requests.fields import Field, fields_of
 from discreet.requests.kinds import LABELS_KIND, PRIOR_KIND, number_words
-from discreet.requests.record_files import STANDARD_INPUT
+from discreet.requests.parsing import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseRequest
 from discreet.requests.studies.study import MANIFEST, Study, StudyTable, in_study, keys_of
 from discreet.validation import PROMISES, check_moderate, exact, shown

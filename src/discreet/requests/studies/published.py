@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidInputError
 from discreet.record.json import STUDY_FORMAT
 from discreet.record.release import Release
-from discreet.requests.record_files import read_record
+from discreet.requests.parsing import read_record
 from discreet.requests.studies.study import MANIFEST, Study
 
 if TYPE_CHECKING:

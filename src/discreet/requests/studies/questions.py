@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.requests.delivery import AS_JSON, OUTPUT, YES, file_kind
 from discreet.requests.fields import REQUIRED, Request, Row, asked, changed
-from discreet.requests.kinds import SWITCH_KIND, TEXT_KIND
+from discreet.requests.kinds import AS_JSON, OUTPUT, SWITCH_KIND, TEXT_KIND, YES, file_kind
 from discreet.requests.plan import PlanRequest
 from discreet.requests.records import RecordRequest, ReportRequest
 from discreet.requests.release import ReleaseRequest

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.names import look_alike
 from discreet.model.cells import Groups, groups_of
 from discreet.model.periods import PeriodRange
+from discreet.planning.table_widths import TablePlan
 from discreet.record.table_json import check_json
 from discreet.requests.fields import Field, fields_of, spoken
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_dated, check_strict
-from discreet.validation import Public, check_moderate, shown
+from discreet.validation import Public, check_moderate, check_records, shown
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
     from discreet.requests.checks import DataCheck
 
+_GUESSES = (1_000, 10_000, 100_000)
+"""Numbers of records that are planned for where none is given."""
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""
 
@@ -205,10 +209,20 @@ class Study:
         return check(self, source, corrections)
 
     def plan(self, n: int | None = None) -> "StudyPlan":
-        """Return how wide the intervals of every table will be, and another split of ε. Public: no data are looked at."""
-        from discreet.requests.studies.plan import plan
+        """Return how wide the intervals of every table will be, and another split of ε. Public: no data are looked at.
 
-        return plan(self, n)
+        Groups are taken to be equally large, because their sizes are not known; without `n` it is planned for several numbers of records.
+        """
+        from discreet.planning.noise_kinds import noise_kinds
+        from discreet.planning.table_widths import StudyPlan
+
+        declared, even = [], []
+        for number in _GUESSES if n is None else (check_records(n),):
+            here = [_planned(self, table, number, self.epsilons[table.name]) for table in self.tables]
+            declared += here
+            split = _even(here, self.epsilon)
+            even += [_planned(self, table, number, split[table.name]) for table in self.tables] if len(here) > 1 else here
+        return StudyPlan(tuple(declared), tuple(even), noise_kinds(len(self.tables), self.epsilon, public=self.public))
 
     def release(
         self,
@@ -249,6 +263,26 @@ def _check_table(study: Study, table: StudyTable) -> None:
     size = len(table.categories) * len(table.groups)
     if table.by:
         check_json(table.groups, size, "release it alone, as Parquet")
+
+
+def _planned(study: Study, table: StudyTable, records: int, epsilon: Fraction) -> TablePlan:
+    """Plan one table, whose groups are taken to be equally large."""
+    from discreet.planning.table_widths import TablePlan, group_width
+
+    asked, groups = study.request(table), len(table.groups)
+    found = group_width(asked.prior, max(1, records // groups), epsilon, asked.public, groups)
+    return TablePlan(table.name, records, groups, epsilon, float(found.width), float(found.plain))
+
+
+def _even(tables: "list[TablePlan]", epsilon: Fraction) -> dict[str, Fraction]:
+    """The split of ε with which all tables have about the same price.
+
+    The width of the noise by itself is about in proportion to 1/ε, and widths add up as squares: so the price is the same where ε is in
+    proportion to ε√(price² - 1). Weights are rounded to a hundredth of the largest, so that they can be typed.
+    """
+    needs = [float(table.epsilon) * sqrt(max(table.price**2 - 1.0, 1e-6)) for table in tables]
+    weights = [Fraction(max(1, round(100 * need / max(needs))), 100) for need in needs]
+    return {table.name: epsilon * weight / sum(weights) for table, weight in zip(tables, weights, strict=True)}
 
 
 def _from(folder: Path, path: str) -> str:

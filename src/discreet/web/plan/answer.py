@@ -15,14 +15,14 @@ from discreet.planning.plans import plan
 from discreet.planning.width_plans import WidthPlan
 from discreet.present.curves import Bar, bars
 from discreet.present.html import Html, element, isolated, joined, table, table_row
-from discreet.present.odds import odds_factor, surest
+from discreet.present.page import pictured
 from discreet.present.page_rows import Shares, shares_of
-from discreet.present.page_tables import pictured
+from discreet.present.page_words import odds_factor, surest
 from discreet.record.guarantee import Guarantee
-from discreet.requests.cautions import little_said
 from discreet.requests.kinds import number_words, prior_code, quoted
 from discreet.requests.plan import PlanRequest
 from discreet.requests.plan_screen import PlanQuestion
+from discreet.requests.release_steps import little_said
 from discreet.web.forms import field
 from discreet.web.parts import request_command, same
 

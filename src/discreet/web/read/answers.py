@@ -18,12 +18,11 @@ from discreet.present.figures import CellFigures, CellNumbers, check_pairs, chec
 from discreet.present.html import Html, element, isolated, joined, table, table_row
 from discreet.present.page import page_content, page_json
 from discreet.present.page_rows import cut, margin_shares, parameters
+from discreet.present.record import verification_lines
 from discreet.present.study import study_parts
-from discreet.present.verification import verification_lines
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError, fields_of
 from discreet.requests.kinds import list_text
-from discreet.requests.margins import OWN, Margins
 from discreet.requests.parsing import parse_reader_prior
 from discreet.requests.read_screen import (
     ReadContrast,
@@ -35,8 +34,7 @@ from discreet.requests.read_screen import (
     group_code,
     label_code,
 )
-from discreet.requests.records import ContrastRequest, ReportRequest, ShowRequest
-from discreet.requests.two_records import PERHAPS_ONE, TAKEN, contrast_of_records
+from discreet.requests.records import OWN, PERHAPS_ONE, TAKEN, ContrastRequest, Margins, ReportRequest, ShowRequest, contrast_of_records
 from discreet.text import chance, plain
 from discreet.validation import spelling
 from discreet.web.forms import field

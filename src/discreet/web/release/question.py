@@ -18,7 +18,7 @@ from discreet.record.table_json import check_json
 from discreet.requests.checks import DataCheck
 from discreet.requests.fields import FieldContext, Rule, WrongError, labelled, spoken
 from discreet.requests.kinds import number_words
-from discreet.requests.record_files import STANDARD_INPUT
+from discreet.requests.parsing import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseDelivery, ReleaseRequest, check_offered
 from discreet.requests.release_steps import check_budget
 from discreet.requests.studies.file import study_text

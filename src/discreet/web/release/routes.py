@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 from discreet.data.sources import columns_of, rows_of
 from discreet.errors import BudgetError, DiscreetError, InvalidInputError, LedgerError, SourceError
+from discreet.present.exports import picture
 from discreet.present.how_read import HowRead
 from discreet.present.html import Html, element, joined
 from discreet.present.page import answered, page_content
 from discreet.present.page_rows import shares_of
-from discreet.present.pictures import picture
 from discreet.present.study import study_page, study_parts
 from discreet.record.release import Release
 from discreet.requests.fields import WrongError, labelled

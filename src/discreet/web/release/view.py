@@ -10,7 +10,6 @@ from discreet.present.page_rows import cut
 from discreet.present.page_words import counting, promise
 from discreet.present.study import plan_cells
 from discreet.record.release import Release
-from discreet.requests.cautions import lacks, little_protection, little_said, periods_beyond, strong_shares
 from discreet.requests.checks import PRIVATE, DataCheck
 from discreet.requests.fields import fields_of
 from discreet.requests.release import (
@@ -24,6 +23,7 @@ from discreet.requests.release import (
     WORDS_PART,
     ReleaseRequest,
 )
+from discreet.requests.release_steps import lacks, little_protection, little_said, periods_beyond, strong_shares
 from discreet.requests.studies.questions import PATHS_PART, STUDY_PART, StudyPlanRequest, StudyTextRequest
 from discreet.web.budget.card import budget_card
 from discreet.web.parts import download, folded, note, part, request_command, row, rows, same
