@@ -47,7 +47,7 @@ Qed.
 (*| charge_covers
 The ledger's table of charges is enough. If one step of the budget's promise is $t$ steps of the release's by the table (1 for the same promise, 2 if a record that is replaced is one that goes and one that comes, 1 if the release's groups are coarser), then an $(\varepsilon, \delta)$-private release is $(t \varepsilon, \delta (1 + \dots + e^{(t-1) \varepsilon}))$-private for the budget.
 papers: none
-python: discreet.record.group_privacy.steps_between
+python: discreet.record.guarantee.steps_between
 by hand: the rows of a person instead of a record ([ledger proofs](ledger.md)).
 test: test_charges_world
 |*)

@@ -157,7 +157,7 @@ Fixpoint grown (eps : R) (t : nat) : R := match t with O => 0 | S t' => 1 + exp 
 (*| group_private
 Several steps cost their number. If $M$ is $(\varepsilon, \delta)$-private, then between datasets that are $t$ steps apart it is $(t \varepsilon, \delta (1 + e^\varepsilon + \dots + e^{(t-1) \varepsilon}))$-private; for $t = 2$: $(2 \varepsilon, (1 + e^\varepsilon) \delta)$.
 papers: none
-python: discreet.record.group_privacy.group_privacy
+python: discreet.record.guarantee.group_privacy
 by hand: nothing.
 test: test_group_privacy_world
 |*)

@@ -24,6 +24,8 @@ _MOST_OF_PERCENT = 6
 """Decimals of a percentage."""
 _NEARLY_SURE = 1e-6
 """Probabilities nearer to 0 or 1 are said to be that near."""
+_LONGEST_SHOWN = 60
+"""Characters of a value in a message."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -34,6 +36,15 @@ def counted(number: int, noun: str) -> str:
 def is_plain(character: str) -> bool:
     """Return whether a character only shows itself, and tells neither a terminal nor a page to do anything."""
     return character in _JOINERS or category(character) not in _NOT_PRINTED
+
+
+def shown(value: Any) -> str:
+    """A public value as one short line of a message: Python writes out no integer of more than 4,300 digits, and no reader wants one."""
+    try:
+        text = " ".join(str(value).split())
+    except ValueError:
+        return "a number too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def plain(value: Any) -> str:

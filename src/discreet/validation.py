@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import InvalidInputError
+from discreet.text import shown as shown
 
 Number = int | float | Fraction | Decimal | str
 
@@ -86,18 +87,6 @@ def _spelling_hint(text: str) -> str:
     if found is None:
         return with_point(text)
     return f"; a percentage is a share of 1, so write {float(found[1].replace(',', '.')) / 100:g}"
-
-
-def shown(value: Any) -> str:
-    """A public value as one short line of a message: Python writes out no integer of more than 4,300 digits, and no reader wants one."""
-    try:
-        text = " ".join(str(value).split())
-    except ValueError:
-        return "a number too long to show"
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-
-
-_LONGEST_SHOWN = 60
 
 
 def items_of(value: Any) -> tuple[Any, ...] | None:

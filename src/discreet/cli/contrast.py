@@ -54,7 +54,7 @@ def contrast(asked: ContrastRequest) -> None:
     if asked.second is None:
         if asked.over:
             raise InvalidInputError("--over puts groups of one record together: for two releases leave it out")
-        _contrast_records(asked, chosen, as_json=asked.as_json)
+        _contrast_records(asked, chosen)
         return
     if asked.group is not None:
         raise InvalidInputError("--group is for two releases: two groups of one are named as in RECORD GROUP GROUP CATEGORY")
@@ -132,7 +132,7 @@ def _known(moment: Callable[[], float]) -> float | None:
 # --- two releases -----------------------------------------------------------------------------------------------------
 
 
-def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: bool) -> None:
+def _contrast_records(asked: ContrastRequest, category: str | None) -> None:
     """Contrast one category of two releases about different records, whose posteriors are independent."""
     from discreet.inference.several.combine import drawn_alike
 
@@ -157,7 +157,7 @@ def _contrast_records(asked: ContrastRequest, category: str | None, *, as_json: 
             return one.noise_aware(parse_reader_prior(asked.prior, one), progress=tell)
 
         compared = contrast_of_records(found, read, names, category, key, of_records=asked.about == "records")
-    if as_json:
+    if asked.as_json:
         within = None if group is None else parse_list(group, "--group")
         print_json({**_fields(compared, category, asked.mass), "shares_of": asked.about, "group": within})
         return

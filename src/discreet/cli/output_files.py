@@ -57,7 +57,7 @@ def check_place(
 
 def save_table(table: "pa.Table", path: Path) -> None:
     """Write a table to a new file, and say where its labels were changed."""
-    tell_name(write_new(path, file_of(table, path.suffix.lower())), path)
+    write_new(path, file_of(table, path.suffix.lower()))
     if path.suffix.lower() == ".csv" and guarded_labels(table):
         notice("labels that begin with =, +, -, @, tab or return have an apostrophe in front of them, so that no program computes them")
 
@@ -75,11 +75,17 @@ def _is_own_picture(path: Path) -> bool:
 
 
 def write_new(path: Path, content: bytes | Callable[[BinaryIO], object]) -> Path:
-    """Write the whole file or none of it. Returns where it is: at this path or, if another file got it meanwhile, at a fresh one."""
+    """Write the whole file or none of it. Returns where it is: at this path or, if another file got it meanwhile, at a fresh one.
+
+    A notice says so if the file had to be given another name.
+    """
     write = content if callable(content) else lambda file: file.write(content)
     names = chain([path], (path.with_stem(f"{path.stem}-{number}") for number in count(2)))
     with written_beside(path, write) as partial:
-        return next(name for name in names if is_moved(partial, name))
+        written = next(name for name in names if is_moved(partial, name))
+    if written != path:
+        notice(f"{path} was made by someone else meanwhile and is not overwritten; look for {written}")
+    return written
 
 
 def record_content(found: "Release", output: Path) -> "bytes | Callable[[BinaryIO], object]":
@@ -89,12 +95,6 @@ def record_content(found: "Release", output: Path) -> "bytes | Callable[[BinaryI
 
         return parquet_writer(found)
     return found.to_json().encode()
-
-
-def tell_name(written: Path, wanted: Path) -> None:
-    """Say so if a file had to be given another name."""
-    if written != wanted:
-        notice(f"{wanted} was made by someone else meanwhile and is not overwritten; look for {written}")
 
 
 def save_picture(
@@ -117,4 +117,4 @@ def save_picture(
         with written_beside(path, lambda file: file.write(content)) as partial:
             partial.replace(path)
     else:
-        tell_name(write_new(path, content), path)
+        write_new(path, content)

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.cli.output_files import check_place, write_new
 from discreet.cli.questions import ERROR_SCALE, asks
 from discreet.present.terminal import notice, print_json, print_lines, print_table, progress_bar, table_of
 from discreet.requests.kinds import sized_prior_text
@@ -43,12 +43,12 @@ def plan(asked: PlanRequest) -> None:
 
     asked.check()
     if asked.by is not None:
-        _show_table(asked, as_json=asked.as_json)
+        _show_table(asked)
         return
     if asked.plot is not None:
         check_place(asked.plot, "--plot", {}, why="it may be something else")
     if asked.about == "records":
-        _show_noise_width(asked, as_json=asked.as_json)
+        _show_noise_width(asked)
         return
     options = asked.arguments("options")
     with progress_bar(not asked.as_json) as progress:
@@ -59,18 +59,18 @@ def plan(asked: PlanRequest) -> None:
         else:
             found = compute(asked.prior, progress=progress, **asked.arguments("plan"), **options)
     if asked.curve:
-        _show_curve(drawn, asked.plot, as_json=asked.as_json)
+        _show_curve(drawn, asked)
     else:
         _show_plan(found, asked)
 
 
-def _show_table(asked: PlanRequest, *, as_json: bool) -> None:
+def _show_table(asked: PlanRequest) -> None:
     """The widths in every group of a table, under each promise."""
     from discreet.planning.table_widths import table_widths
 
-    with progress_bar(not as_json):
+    with progress_bar(not asked.as_json):
         found = table_widths(asked.prior, asked.n or 0, asked.epsilon, asked.by, asked.expect_groups)
-    if as_json:
+    if asked.as_json:
         print_json(found.to_dict())
         return
     headings, rows = found.cells()
@@ -83,12 +83,12 @@ def _show_table(asked: PlanRequest, *, as_json: bool) -> None:
     typer.echo(f"No data were looked at: choosing by this is public.{guess}")
 
 
-def _show_noise_width(asked: PlanRequest, *, as_json: bool) -> None:
+def _show_noise_width(asked: PlanRequest) -> None:
     """The widths of intervals of the noise alone, which shares of these very records have."""
     from discreet.planning.noise_widths import noise_width
 
     found = noise_width(asked.prior, asked.mechanism, n=asked.n, epsilon=asked.epsilon, width=asked.width)
-    if as_json:
+    if asked.as_json:
         print_json(found.to_dict())
     else:
         typer.echo(found.sentence)
@@ -128,10 +128,10 @@ def _show_error_plan(found: "Plan", prior: str) -> None:
     Console(highlight=False).print(ERROR_SCALE, found.choice, sep="\n")
 
 
-def _show_curve(curve: "WidthCurve", plot: Path | None, *, as_json: bool) -> None:
-    if plot is not None:
-        _draw_curve(curve, plot)
-    if as_json:
+def _show_curve(curve: "WidthCurve", asked: PlanRequest) -> None:
+    if asked.plot is not None:
+        _draw_curve(curve, asked.plot)
+    if asked.as_json:
         given = curve.given if isinstance(curve.given, int) else float(curve.given)
         about = {"mechanism": curve.mechanism, curve.given_name: given, "public": curve.public}
         plain = {"width_without_privacy": float(curve.plain[0])} if curve.across == "epsilon" else {}
@@ -149,7 +149,7 @@ def _draw_curve(curve: "WidthCurve", plot: Path) -> None:
     curve.plot()
     figure = plt.gcf()
     try:
-        tell_name(write_new(plot, content_of(figure, plot.suffix[1:].lower())), plot)
+        write_new(plot, content_of(figure, plot.suffix[1:].lower()))
     finally:
         plt.close(figure)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli.output_files import check_place, record_content, save_picture, tell_name, write_new
+from discreet.cli.output_files import check_place, record_content, save_picture, write_new
 from discreet.cli.questions import FAILED, asks
 from discreet.errors import DiscreetError, InvalidInputError, LedgerError
 from discreet.present.record import print_record
@@ -114,7 +114,7 @@ def _spent(asked: ReleaseDelivery, found: "Release") -> str:
 def _keep(found: "Release", output: Path) -> None:
     """Write the record. What has been drawn is never lost: it goes to a name next to one that was taken meanwhile, or is printed."""
     try:
-        tell_name(write_new(output, record_content(found, output)), output)
+        write_new(output, record_content(found, output))
     except DiscreetError as error:
         fault = f"the release was drawn and charged, but {error}"
         _print(found, fault)
@@ -248,5 +248,5 @@ def observe(asked: ObserveRequest) -> None:
     if asked.output is None:
         typer.echo(found.to_json())
         return
-    tell_name(write_new(asked.output, record_content(found, asked.output)), asked.output)
+    write_new(asked.output, record_content(found, asked.output))
     print_record(found)

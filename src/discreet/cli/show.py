@@ -3,22 +3,21 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet import limits
-from discreet.cli.output_files import check_place, save_picture, save_table, tell_name, write_new
+from discreet.cli.output_files import check_place, save_picture, save_table, write_new
 from discreet.cli.questions import asks
 from discreet.errors import InvalidInputError
 from discreet.present.contrasts import Compared
 from discreet.present.exports import summary_table
 from discreet.present.figures import CellFigures, CellNumbers, check_work
-from discreet.present.how_read import CommonLawFigures, HowRead, whose
+from discreet.present.how_read import COMMON_LAW, HowRead, common_law_fields, common_law_lines, whose
 from discreet.present.record import about_lines, print_record, prior_lines, promise_lines, record_fields
-from discreet.present.terminal import notice, print_json, print_lines, print_table, progress_bar
+from discreet.present.terminal import Lines, notice, print_json, print_lines, print_table, progress_bar
 from discreet.requests.parsing import STANDARD_INPUT, group_key, parse_reader_prior, read_record
 from discreet.requests.records import ReportRequest, ShowRequest
 from discreet.text import more, plain
@@ -66,7 +65,7 @@ def show(asked: ShowRequest) -> None:
         _show_pooled(found, asked, how)
         return
     if asked.reference is not None and asked.category is not None:
-        _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), plot, reader, as_json=as_json)
+        _show_contrasts(compared_with(found, asked.reference, asked.category, mass, reader, quiet=as_json), asked, reader)
         return
     margins = asked.margins(found)
     if (plot is not None or output is not None or margins is not None) and not slow:
@@ -75,7 +74,7 @@ def show(asked: ShowRequest) -> None:
     read = None if together is None else lambda: together
     table = None if output is None else summary_table(found, how, asked.layout, asked.only, read=read)
     if margins is not None:
-        _show_margins(margins, together, how, as_json=as_json)
+        _show_margins(margins, together, asked, how)
     elif as_json:
         print_json(record_fields(found, how))
     else:
@@ -104,39 +103,39 @@ def _show_pooled(found: "Release", asked: ShowRequest, how: HowRead) -> None:
     if not found.by.columns:
         raise InvalidInputError("--pooled reads the groups of a table together, and this record has none")
     pooled = found.noise_aware().pooled()
-    law, numbers = CommonLawFigures.of(pooled, how.mass), CellNumbers(found.cells, found.counts, CellFigures.of(pooled, how))
-    if asked.as_json:
-        known = {"pooled": law.fields(), "mass": how.mass, "shares_of": how.about}
-        print_json({**known, "cells": numbers.fields()})
-        return
-    print_table(numbers.laid_out(how))
-    shares = ("Shares", f"{whose(found, 'population')}; {law.model}")
-    print_lines([*about_lines(found), shares, *law.lines(), *promise_lines(found, computed=False)])
+    numbers = CellNumbers(found.cells, found.counts, CellFigures.of(pooled, how))
+    shares = ("Shares", f"{whose(found, 'population')}; {COMMON_LAW}")
+    known = {"pooled": common_law_fields(pooled, how.mass)}
+    _show_cells(found, asked, how, numbers, known, [shares, *common_law_lines(pooled, how.mass)])
 
 
-def _show_margins(margins: "Margins", together: Any, how: HowRead, *, as_json: bool) -> None:
+def _show_margins(margins: "Margins", together: Any, asked: ShowRequest, how: HowRead) -> None:
     """The shares of groups that are put together."""
     found, cells = margins.release, margins.cells
     numbers = CellNumbers(cells, margins.counts, CellFigures.of_margins(together, cells.shape, how))
-    if as_json:
-        known = {"over": list(margins.over), "weights": margins.weights, "mass": how.mass, "shares_of": how.about}
-        print_json({**known, "cells": numbers.fields()})
-        return
-    print_table(numbers.laid_out(how))
     means = "from draws" if margins.given_weights is None else "means exactly, and the ends of intervals from draws"
     drawn = ("Computed", f"{means}, which are the same every time")
     shares = ("Shares", f"{whose(found, 'population')}; {margins.words}")
-    print_lines([*about_lines(found), shares, drawn, *prior_lines(how.reader), *promise_lines(found, computed=False)])
+    _show_cells(found, asked, how, numbers, {"over": list(margins.over), "weights": margins.weights}, [shares, drawn])
 
 
-def _show_contrasts(compared: "Compared", plot: Path | None, reader: "Dirichlet | None", *, as_json: bool) -> None:
-    if as_json:
+def _show_cells(found: "Release", asked: ShowRequest, how: HowRead, numbers: CellNumbers, known: Mapping[str, Any], lines: Lines) -> None:
+    """Show groups that are not read each by itself: `known` and `lines` say how they were read."""
+    if asked.as_json:
+        print_json({**known, "mass": how.mass, "shares_of": how.about, "cells": numbers.fields()})
+    else:
+        print_table(numbers.laid_out(how))
+        print_lines([*about_lines(found), *lines, *prior_lines(how.reader), *promise_lines(found, computed=False)])
+
+
+def _show_contrasts(compared: "Compared", asked: ShowRequest, reader: "Dirichlet | None") -> None:
+    if asked.as_json:
         print_json(compared.fields())
     else:
         print_table(compared.laid_out())
         print_lines([*prior_lines(reader), *promise_lines(compared.release, computed=False)])
-    if plot is not None:
-        save_picture(compared.release, plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
+    if asked.plot is not None:
+        save_picture(compared.release, asked.plot, mass=compared.mass, computed=False, replaces_picture=True, draw=compared.draw_on)
 
 
 def _check(found: "Release", record: str) -> str:
@@ -196,7 +195,6 @@ def report(asked: ReportRequest) -> None:
     check_place(output, "--output", taken, why="a page may hold the only copy of a record")
     found = read_record(asked.record)
     reader = parse_reader_prior(asked.prior, found)
-    from discreet.present.how_read import HowRead
     from discreet.present.page import page_content, page_json
     from discreet.present.page_rows import shares_of
 
@@ -206,7 +204,6 @@ def report(asked: ReportRequest) -> None:
         _tell_reason(shares.reason, reader)
     words = asked.shell_words("output")
     written = write_new(output, page_content(found, shares, text, output.name, [] if words is None else words[1]))
-    tell_name(written, output)
     typer.echo(f"wrote {plain(written)}: the page, and in it the record")
 
 

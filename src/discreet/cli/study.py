@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.output_files import check_place, tell_name, write_new
+from discreet.cli.output_files import check_place, write_new
 from discreet.cli.questions import Command, CommandGroup, asks
 from discreet.cli.release import confirm_all, tell
 from discreet.data.engines import removed_on_termination
 from discreet.errors import InvalidInputError
+from discreet.present.how_read import HowRead
+from discreet.present.record import print_record, record_fields
 from discreet.present.terminal import notice, print_json
-from discreet.requests.release_steps import charge_of
+from discreet.requests.release_steps import charge_of, stand_in
 from discreet.requests.studies.questions import (
     PublishedPageRequest,
     PublishedShowRequest,
@@ -122,7 +124,6 @@ def _charged(study: "Study", found: "Mapping[str, Release]", ledger: "Ledger | N
 
 def _tell_public(study: "Study", ready: "Mapping[str, Prepared]", ledger: "Ledger | None") -> None:
     from discreet.present.study import print_dry_run
-    from discreet.requests.release_steps import stand_in
     from discreet.requests.studies.release import note_of_study
 
     charge = None
@@ -158,8 +159,6 @@ def show(asked: PublishedShowRequest) -> None:
 
     Examples: discreet show published/, or discreet show published/ --about records
     """
-    from discreet.present.how_read import HowRead
-    from discreet.present.record import print_record, record_fields
     from discreet.present.study import print_study, study_fields
     from discreet.requests.studies.published import read_folder, read_manifest
 
@@ -186,12 +185,10 @@ def report(asked: PublishedPageRequest) -> None:
 
     Example: discreet report published/ --output study.html
     """
-    from discreet.present.how_read import HowRead
     from discreet.present.study import study_page
     from discreet.requests.studies.published import read_folder, read_manifest
 
     check_place(asked.output, "--output", {}, why="it may be something else")
     records, title = read_folder(asked.folder), read_manifest(asked.folder)["title"]
     written = write_new(asked.output, study_page(records, title, HowRead(asked.mass, asked.slow, None, asked.about)))
-    tell_name(written, asked.output)
     typer.echo(f"wrote {plain(written)}: a page of {counted(len(records), 'table')}")

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.data.made_labels import MadeLabels
 from discreet.errors import InvalidInputError
 from discreet.record.about import SPELLING_RULES as SPELLING_RULES
-from discreet.validation import shown
+from discreet.text import shown
 
 
 @dataclass(frozen=True)

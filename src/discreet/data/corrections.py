@@ -9,8 +9,7 @@ from typing import Any
 
 from discreet.data.categories import Declared
 from discreet.errors import InvalidInputError
-from discreet.text import plain
-from discreet.validation import shown
+from discreet.text import plain, shown
 
 Corrections = Mapping[str, Mapping[str, Any]]
 """A curator's corrections: for each column, spellings and what each stands for."""

@@ -21,8 +21,7 @@ from discreet.errors import SourceError
 from discreet.frames import forgets_variables
 from discreet.model.cells import Cells, Groups
 from discreet.record.about import CountingRule
-from discreet.text import listed
-from discreet.validation import shown
+from discreet.text import listed, shown
 
 Unit = Literal["record", "person"]
 

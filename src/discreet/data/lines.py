@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from discreet.data.categories import NUMBER
 from discreet.data.engines import RAGGED
 from discreet.errors import DiscreetError, InvalidInputError, SourceError
-from discreet.validation import shown
+from discreet.text import shown
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, RecordBatchReader, Schema

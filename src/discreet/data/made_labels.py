@@ -15,7 +15,8 @@ import narwhals.stable.v2 as nw
 
 from discreet.errors import InvalidInputError
 from discreet.model.periods import Every, PeriodRange, named
-from discreet.validation import exact, items_of, shown
+from discreet.text import shown
+from discreet.validation import exact, items_of
 
 
 class MadeLabels(tuple[str, ...]):

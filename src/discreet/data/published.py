@@ -9,7 +9,7 @@ from discreet.data.engines import within_engine
 from discreet.data.lines import LineReading, check_encoding
 from discreet.data.sources import columns_of, opened
 from discreet.errors import SourceError
-from discreet.validation import shown
+from discreet.text import shown
 
 Key = tuple[str, ...]
 """The labels of a group, one for each of its columns."""

@@ -15,7 +15,7 @@ from discreet.errors import InvalidInputError
 from discreet.model.cells import Cells, Groups, cells_of
 from discreet.model.periods import PeriodRange
 from discreet.record.about import CountingRule
-from discreet.validation import shown
+from discreet.text import shown
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from discreet.ledger.budgets import ORDER_EXPONENTS, Loss, RenyiFilter
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.losses import composes_by_cell, renyi_divergence
 from discreet.numerics.balls import ball, dyadic, refine
-from discreet.validation import Number, check_positive, shown
+from discreet.text import shown
+from discreet.validation import Number, check_positive
 
 _CHARGE_UNIT = Fraction(1, 10**20)
 """Charges and limits are multiples of it."""

@@ -47,7 +47,8 @@ from discreet.ledger.statements import (
 from discreet.model.datasets import check_within
 from discreet.model.periods import Every, PeriodRange, check_every
 from discreet.record.guarantee import Guarantee
-from discreet.validation import Number, check_positive, check_unit, shown
+from discreet.text import shown
+from discreet.validation import Number, check_positive, check_unit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

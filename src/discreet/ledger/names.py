@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from unicodedata import name, normalize
 
 from discreet.errors import InvalidInputError, LedgerError
-from discreet.validation import shown
+from discreet.text import shown
 
 _SHAPES = str.maketrans(
     {

@@ -25,8 +25,7 @@ from discreet.plotting.style import (
     look_of,
     percentages,
 )
-from discreet.text import plain
-from discreet.validation import shown
+from discreet.text import plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -36,8 +36,7 @@ from discreet.plotting.style import (
     log_ticks,
     percentages,
 )
-from discreet.text import more
-from discreet.validation import shown
+from discreet.text import more, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, InvalidInputError, TooLargeError
 from discreet.present.how_read import AS_RELEASED, HowRead
+from discreet.text import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ def summary_table(
     one category, such as one side of yes and no. `read` gives the posterior where it is not to be computed here, or is of groups put
     together.
     """
-    from discreet.validation import shown, spelling
+    from discreet.validation import spelling
 
     if layout not in LAYOUTS:
         raise InvalidInputError(f"--layout must be long or cross, got {shown(layout)!r}")
@@ -87,8 +88,6 @@ def _crossed(table: "pa.Table", categories: tuple[Hashable, ...], kept: list[int
 
 def file_of(table: "pa.Table", ending: str) -> bytes:
     """The file with this ending that holds a table."""
-    from discreet.validation import shown
-
     if ending == ".csv":
         return _csv(table)
     if ending == ".xlsx":

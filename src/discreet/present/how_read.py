@@ -152,53 +152,34 @@ def moved_by_prior(labels: Sequence[object], means: Sequence[float], ends: Seque
     )
 
 
-@dataclass(frozen=True)
-class CommonLawFigures:
-    """The strength with which groups are alike, what was believed about it before, and how far off the numbers are."""
+# --- groups that are read together --------------------------------------------------------------------------------------
 
-    prior: str
-    mass: float
-    strength: tuple[float, float, float]
-    """Median and interval."""
-    log_evidence: float
-    error: float
-    effective_draws: float | None
-    standard_error: float
-    """The largest of the means, from draws of mean and strength; 0 where there are none."""
+COMMON_LAW = "read together: the shares of every group come from one Dirichlet(strength · mean), which is learnt from all"
+"""The assumption about groups that are read together."""
 
-    @staticmethod
-    def of(pooled: "PooledTable", mass: float) -> "CommonLawFigures":
-        """The figures of a posterior, with an interval that holds this much probability."""
-        strength, error = pooled.strength, float(pooled.standard_error().max())
-        known = str(pooled.hyperprior), mass, (strength.median(), *strength.interval(mass))
-        return CommonLawFigures(*known, pooled.log_evidence, pooled.log_evidence_error, pooled.effective_draws, error)
 
-    @property
-    def model(self) -> str:
-        """Return what is assumed of the groups."""
-        return "read together: the shares of every group come from one Dirichlet(strength · mean), which is learnt from all"
+def common_law_lines(pooled: "PooledTable", mass: float) -> "Lines":
+    """Return the lines on a terminal about how alike groups are, what was believed about that before, and how it was computed."""
+    strength, (low, high) = pooled.strength.median(), pooled.strength.interval(mass)
+    level = f"{100.0 * mass:g} %"
+    said = f"{strength:.3g}, between {low:.3g} and {high:.3g} with probability {level}: as much as so many records that all groups share"
+    if pooled.effective_draws is None:
+        change = f"half their step changed the probability of the noisy counts by {pooled.log_evidence_error:.1g} of it"
+        computed = f"by sums over mean and strength; {change}"
+    else:
+        worth = f"from draws of mean and strength, worth {pooled.effective_draws:.0f} independent ones and the same every time"
+        error = 100.0 * float(pooled.standard_error().max())
+        computed = f"{worth}; the standard error of a mean is up to {error:.2g} percentage points"
+    return [("Strength", said), ("Prior", str(pooled.hyperprior)), ("Computed", computed)]
 
-    def lines(self) -> Lines:
-        """The lines on a terminal."""
-        median, low, high = self.strength
-        level = f"{100.0 * self.mass:g} %"
-        said = f"{median:.3g}, between {low:.3g} and {high:.3g} with probability {level}: as much as so many records that all groups share"
-        return [("Strength", said), ("Prior", self.prior), ("Computed", self._computed)]
 
-    @property
-    def _computed(self) -> str:
-        if self.effective_draws is None:
-            return f"by sums over mean and strength; half their step changed the probability of the noisy counts by {self.error:.1g} of it"
-        worth = f"from draws of mean and strength, worth {self.effective_draws:.0f} independent ones and the same every time"
-        return f"{worth}; the standard error of a mean is up to {100.0 * self.standard_error:.2g} percentage points"
-
-    def fields(self) -> dict[str, Any]:
-        """Return the figures as JSON has them."""
-        return {
-            "prior": self.prior,
-            "strength": dict(zip(("median", "low", "high"), self.strength, strict=True)),
-            "log_evidence": self.log_evidence,
-            "log_evidence_error": self.error,
-            "effective_draws": self.effective_draws,
-            "standard_error": self.standard_error,
-        }
+def common_law_fields(pooled: "PooledTable", mass: float) -> dict[str, Any]:
+    """Return the common law of groups that are read together, as JSON has it; the standard error is 0 where there are no draws."""
+    return {
+        "prior": str(pooled.hyperprior),
+        "strength": dict(zip(("median", "low", "high"), (pooled.strength.median(), *pooled.strength.interval(mass)), strict=True)),
+        "log_evidence": pooled.log_evidence,
+        "log_evidence_error": pooled.log_evidence_error,
+        "effective_draws": pooled.effective_draws,
+        "standard_error": float(pooled.standard_error().max()),
+    }

@@ -13,7 +13,7 @@ from discreet.present.figures import (
 )
 from discreet.present.how_read import AS_RELEASED, HowRead, whose_lines
 from discreet.present.terminal import Lines, notice, print_lines, print_table
-from discreet.text import listed, more
+from discreet.text import listed, more, plain, shown
 
 if TYPE_CHECKING:
     from discreet.analysis.privacy import Verification
@@ -204,7 +204,6 @@ _SHOWN_AS_ZERO = 5e-4
 
 def verification_lines(subject: "Mechanism | Release", result: "Verification") -> Lines:
     from discreet.analysis.privacy import mechanism_of
-    from discreet.validation import shown
 
     mechanism, loss, unused = mechanism_of(subject), result.loss, result.slack
     prior = shown(",".join(map(str, mechanism.prior.exact)))
@@ -298,7 +297,6 @@ def _unit_words(found: "Release", rule: "CountingRule", hint: str) -> str:
 def _elsewhere(rule: "CountingRule") -> list[str]:
     """Describe where answers went that have no category or group of their own: a misspelt label would vanish there."""
     from discreet.record.about import SPELLING_RULES
-    from discreet.validation import shown
 
     taken = {"missing": rule.nulls, "undeclared": rule.other}
     words = [SPELLING_RULES[name] for name in rule.spelling]
@@ -317,17 +315,12 @@ def _elsewhere(rule: "CountingRule") -> list[str]:
 
 def _quoted(label: Hashable) -> str:
     """A value of the data in quotes, with all its blanks: they make it another value."""
-    from discreet.text import plain
-    from discreet.validation import shown
-
     text = str(label) if isinstance(label, str) else shown(label)
     return f"'{plain(text)}'" if len(text) <= _LONGEST_VALUE else repr(shown(label))
 
 
 def _several(labels: Iterable[Hashable], *, quoted: bool = False) -> str:
     """Labels in a row, the first few if they are many."""
-    from discreet.validation import shown
-
     every = list(labels)
     listed = [_quoted(label) if quoted else shown(label) for label in every[:_LISTED_LABELS]]
     return ", ".join(listed) + (", ..." if len(every) > _LISTED_LABELS else "")

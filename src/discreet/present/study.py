@@ -14,8 +14,7 @@ from discreet.present.page_rows import shares_of
 from discreet.present.page_words import counting, hidden, meaning, odds_factor, promise
 from discreet.present.record import about_lines, promise_lines
 from discreet.present.terminal import Lines, print_lines, print_table, table_of
-from discreet.text import counted, plain
-from discreet.validation import shown
+from discreet.text import counted, plain, shown
 
 if TYPE_CHECKING:
     from discreet.planning.table_widths import StudyPlan

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.model.periods import named
-from discreet.text import is_plain
-from discreet.validation import shown, spelling
+from discreet.text import is_plain, shown
+from discreet.validation import spelling
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups

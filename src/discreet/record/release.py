@@ -15,8 +15,7 @@ from discreet.model.tables import TableSpace
 from discreet.record import json
 from discreet.record.about import About
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee
-from discreet.text import html_table
-from discreet.validation import shown
+from discreet.text import html_table, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,6 +11,7 @@ from discreet.requests.kinds import AS_JSON, NUMBER_KIND, PERIOD_KIND, PUBLIC_CH
 from discreet.requests.parsing import parse_list, parse_number
 from discreet.requests.release import LEDGER_VARIABLE
 from discreet.requests.release_steps import relation_of
+from discreet.text import shown
 
 if TYPE_CHECKING:
     from discreet.ledger.budgets import Budget, Unit
@@ -52,8 +53,6 @@ def _choice(choices: Sequence[str], in_shell: str) -> Kind:
     """One of some words; `in_shell` says to a shell what they are."""
 
     def read(text: str, _: FieldContext) -> str:
-        from discreet.validation import shown
-
         if text not in choices:
             got = f"got {shown(text)!r}"
             raise InvalidInputError(f"choose one of {', '.join(choices)}; {got}", in_shell=f"{in_shell}, {got}")
@@ -64,8 +63,6 @@ def _choice(choices: Sequence[str], in_shell: str) -> Kind:
 
 def _columns(texts: Sequence[str], reading: FieldContext) -> tuple[str, ...]:
     """The columns of groups whose sizes are public. A form keeps those of another choice and does not read them."""
-    from discreet.validation import shown
-
     is_form, has_sizes = reading.place == "form", reading.other("public") == "sizes"
     if is_form and not has_sizes:
         return ()

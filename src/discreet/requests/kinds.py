@@ -22,6 +22,7 @@ from discreet.requests.parsing import (
     parse_share,
     parse_whole,
 )
+from discreet.text import shown
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -147,7 +148,6 @@ def _missing(text: str, reading: FieldContext) -> str:
 def _labels(text: str | list[Fraction], reading: FieldContext) -> Sequence[str]:
     """The categories: separated by commas, or a rule; in a shell also after @ a file, and in a form one a line; or limits of bands."""
     from discreet.data.made_labels import Bands, typed_labels
-    from discreet.validation import shown
 
     if not isinstance(text, str):
         return Bands(text, reading.other("missing"))
@@ -168,8 +168,6 @@ def _labels(text: str | list[Fraction], reading: FieldContext) -> Sequence[str]:
 
 
 def _groups(texts: Sequence[str], reading: FieldContext) -> "Groups | None":
-    from discreet.validation import shown
-
     if reading.place == "form":
         texts = [text.strip() for text in texts]
         for text in texts:

@@ -18,7 +18,7 @@ from discreet.requests.kinds import (
     WHOLE_KIND,
     prior_code,
 )
-from discreet.requests.parsing import parse_prior
+from discreet.requests.parsing import parse_labels, parse_prior
 from discreet.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 def _noise(text: str, reading: FieldContext) -> str:
     """The noise as text; the rows of a matrix may stand in a file."""
     from discreet.mechanisms.published import noise_of
-    from discreet.requests.parsing import parse_labels
 
     name, is_file, _ = text.partition(":@")
     if name == "matrix" and is_file:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet import limits
 from discreet.errors import InvalidInputError
-from discreet.text import plain
+from discreet.text import plain, shown
 
 if TYPE_CHECKING:
     from discreet.model.cells import Groups
@@ -30,8 +30,6 @@ _LARGEST_LIST = 1 << 28
 
 def parse_list(text: str, option: str) -> list[str]:
     """The parts of one line of CSV, without the blanks around them: one that holds a comma is put in double quotes."""
-    from discreet.validation import shown
-
     try:
         rows = list(csv.reader([text], skipinitialspace=True, strict=True))
     except csv.Error:
@@ -49,7 +47,7 @@ _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:[, \u00a0\u202f_][0-9]{3})+")
 
 def parse_number(text: str, option: str) -> Fraction:
     """The number that a decimal or a fraction stands for, exactly: 0,5 is a half, and 1,500 is refused, which may be two numbers."""
-    from discreet.validation import exact, shown
+    from discreet.validation import exact
 
     given = text.strip()
     pointed, is_either = given.replace(",", "."), bool(_GROUPED.fullmatch(given))
@@ -62,8 +60,6 @@ def parse_number(text: str, option: str) -> Fraction:
 
 def parse_whole(text: str, option: str) -> int:
     """The whole number that a text stands for, 10,000 and 10 000 too, but no comma that could be that of a decimal."""
-    from discreet.validation import shown
-
     given = text.strip()
     digits = re.sub(r"[^0-9]", "", given) if _GROUPED.fullmatch(given) and not given.startswith("-") else given
     value = parse_number(digits, option) if re.fullmatch(r"[0-9]+(?:[eE]\+?[0-9]{1,2})?", digits) else None
@@ -80,8 +76,6 @@ def parse_share(text: str, option: str) -> Fraction:
 
 def parse_mass(text: str) -> float:
     """Return how much probability an interval holds."""
-    from discreet.validation import shown
-
     try:
         level = float(parse_share(text, "--mass"))
     except InvalidInputError:
@@ -95,7 +89,6 @@ def parse_mass(text: str) -> float:
 def parse_prior(text: str, categories: Sequence[Hashable] | None = None, option: str = "--prior") -> "Dirichlet":
     """The prior that a text such as `1,1`, `uniform:3` or, where the categories are known, `uniform` stands for."""
     from discreet.model.dirichlet import Dirichlet
-    from discreet.validation import shown
 
     family, colon, size = text.partition(":")
     named = {"uniform": Dirichlet.uniform, "jeffreys": Dirichlet.jeffreys}
@@ -123,8 +116,6 @@ def parse_reader_prior(text: str | None, found: "Release", option: str = "--prio
 
 def _size(text: str, family: str, size: str | None, categories: Sequence[Hashable] | None, option: str) -> int:
     """The number of categories that a named prior is for: as it says, as the categories are, and not two things at once."""
-    from discreet.validation import shown
-
     known = None if categories is None else len(categories)
     if size is None and known is not None:
         return known
@@ -184,8 +175,6 @@ def _is_private(path: Path, file: str) -> bool:
 
 def check_labels(labels: Sequence[str], option: str, text: str) -> None:
     """Refuse a list in which one has no name or is declared twice."""
-    from discreet.validation import shown
-
     if "" in labels:
         where = "a blank line" if "@" in text else "a comma too many"
         raise InvalidInputError(f"{option} has one without a name; remove {where}, or name it: got {shown(text)!r}")
@@ -197,7 +186,6 @@ def check_labels(labels: Sequence[str], option: str, text: str) -> None:
 def parse_groups(texts: Sequence[str], file: str, option: str = "--by") -> "Groups | None":
     """The groups that `--by COLUMN=GROUP,GROUP` declares; None without any."""
     from discreet.model.cells import groups_of
-    from discreet.validation import shown
 
     columns: dict[str, Sequence[str]] = {}
     for text in texts:
@@ -215,8 +203,6 @@ def parse_groups(texts: Sequence[str], file: str, option: str = "--by") -> "Grou
 
 def parse_other_groups(texts: Sequence[str], option: str) -> dict[str, str]:
     """The groups that `--other-group COLUMN=GROUP` names, by column."""
-    from discreet.validation import shown
-
     found: dict[str, str] = {}
     for text in texts:
         column, equals, group = text.partition("=")
@@ -236,8 +222,6 @@ def parse_mapping(texts: Sequence[str], labels: Sequence[str], file: str | None 
 
     Where the private data are given as `file`, a text that maps nothing and begins with @ names a file of such lines.
     """
-    from discreet.validation import shown
-
     known = frozenset(labels)
     lengths = frozenset(map(len, known))
     mapping: dict[str, str] = {}

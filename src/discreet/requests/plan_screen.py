@@ -14,7 +14,8 @@ from discreet.requests.kinds import GROUPS_KIND, PUBLIC_CHOICES, PUBLIC_KIND
 from discreet.requests.parsing import parse_list, parse_number, parse_prior, parse_share, parse_whole
 from discreet.requests.plan import CompareRequest, PlanRequest
 from discreet.requests.release import MECHANISMS, ReleaseRequest, check_offered
-from discreet.validation import Public, check_moderate, check_positive, check_records, shown
+from discreet.text import shown
+from discreet.validation import Public, check_moderate, check_positive, check_records
 
 MOST_CATEGORIES = 1_000
 _GROUPS_SHOWN = 6

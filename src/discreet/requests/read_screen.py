@@ -12,7 +12,8 @@ from discreet.requests.fields import REQUIRED, FieldContext, Kind, Request, Row,
 from discreet.requests.kinds import list_text, number_words
 from discreet.requests.parsing import group_key, parse_number, parse_prior
 from discreet.requests.records import RecordRequest, ShowRequest
-from discreet.validation import category_index, shown, spelling
+from discreet.text import shown
+from discreet.validation import category_index, spelling
 
 if TYPE_CHECKING:
     from discreet.record.release import Release

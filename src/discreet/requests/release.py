@@ -37,7 +37,7 @@ from discreet.requests.kinds import (
 )
 from discreet.requests.parsing import STANDARD_INPUT
 from discreet.requests.release_steps import check_dated, check_strict, note_of, opened, published_sizes, relation_of, source_of
-from discreet.text import plain
+from discreet.text import plain, shown
 
 if TYPE_CHECKING:
     from discreet.data.count import CategoryCounts, TableCounts, Tallied
@@ -81,8 +81,6 @@ def _told(name: str, help: str, label: str, hint: str = "", **declared: Any) -> 
 
 def check_offered(name: str) -> str:
     """Return the name of a mechanism that a form offers, and refuse others."""
-    from discreet.validation import shown
-
     if name not in MECHANISMS:
         raise InvalidInputError(f"choose one of {', '.join(MECHANISMS)}; got {shown(name)!r}")
     return name
@@ -478,7 +476,6 @@ class ReleaseRequest(Request):
     def about(self) -> "About":
         """The public words of the record. The variable is called as its column unless it is given other words."""
         from discreet.record.about import About
-        from discreet.validation import shown
 
         return About(**{"variable": plain(shown(self.column)) or None, **self.arguments("about")})
 

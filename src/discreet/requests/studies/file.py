@@ -15,7 +15,8 @@ from discreet.requests.kinds import LABELS_KIND, PRIOR_KIND, number_words
 from discreet.requests.parsing import STANDARD_INPUT
 from discreet.requests.release import MECHANISMS, ReleaseRequest
 from discreet.requests.studies.study import MANIFEST, Study, StudyTable, in_study, keys_of
-from discreet.validation import PROMISES, check_moderate, exact, shown
+from discreet.text import shown
+from discreet.validation import PROMISES, check_moderate, exact
 
 _NAME = re.compile(r"[\w-]{1,60}")
 _NEEDED = {

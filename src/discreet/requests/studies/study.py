@@ -16,23 +16,23 @@ from discreet.errors import DiscreetError, InvalidInputError, SourceError
 from discreet.ledger.names import look_alike
 from discreet.model.cells import Groups, groups_of
 from discreet.model.periods import PeriodRange
-from discreet.planning.table_widths import TablePlan
 from discreet.record.table_json import check_json
 from discreet.requests.fields import Field, fields_of, spoken
 from discreet.requests.parsing import parse_prior
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_dated, check_strict
-from discreet.validation import Public, check_moderate, check_records, shown
+from discreet.text import shown
+from discreet.validation import Public, check_moderate, check_records
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from discreet.ledger.ledger import Ledger
-    from discreet.planning.table_widths import StudyPlan
+    from discreet.planning.table_widths import StudyPlan, TablePlan
     from discreet.record.release import Release
     from discreet.requests.checks import DataCheck
 
-_GUESSES = (1_000, 10_000, 100_000)
+_GUESSED_RECORDS = (1_000, 10_000, 100_000)
 """Numbers of records that are planned for where none is given."""
 MANIFEST = "study"
 """The name of the file, in a published folder, that lists the tables; no table is called so."""
@@ -217,7 +217,7 @@ class Study:
         from discreet.planning.table_widths import StudyPlan
 
         declared, even = [], []
-        for number in _GUESSES if n is None else (check_records(n),):
+        for number in _GUESSED_RECORDS if n is None else (check_records(n),):
             here = [_planned(self, table, number, self.epsilons[table.name]) for table in self.tables]
             declared += here
             split = _even(here, self.epsilon)
@@ -265,7 +265,7 @@ def _check_table(study: Study, table: StudyTable) -> None:
         check_json(table.groups, size, "release it alone, as Parquet")
 
 
-def _planned(study: Study, table: StudyTable, records: int, epsilon: Fraction) -> TablePlan:
+def _planned(study: Study, table: StudyTable, records: int, epsilon: Fraction) -> "TablePlan":
     """Plan one table, whose groups are taken to be equally large."""
     from discreet.planning.table_widths import TablePlan, group_width
 

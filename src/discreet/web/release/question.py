@@ -26,8 +26,7 @@ from discreet.requests.studies.published import manifest
 from discreet.requests.studies.questions import StudyReleaseRequest, StudyTextRequest
 from discreet.requests.studies.release import check_chargeable, note_of_study, ready_tables
 from discreet.requests.studies.study import MANIFEST, Study
-from discreet.text import counted
-from discreet.validation import shown
+from discreet.text import counted, shown
 from discreet.web.parts import request_command
 
 FIELDS = labelled(ReleaseRequest)
