@@ -53,7 +53,8 @@ class World:
 def random_world(seed: int, n_public: bool) -> World:
     rng = np.random.default_rng(seed)
     k = 3 + seed % 3
-    a = np.round(10.0 ** rng.uniform(-1.3, 1.0, k), 4)
+    ends = {1: (-8.0, 1.7), 2: (-8.0, -4.0)}.get(seed % 5, (-1.3, 1.0))
+    a = np.array([float(f"{part:.4g}") for part in 10.0 ** rng.uniform(*ends, k)])
     epsilon = float(np.round(rng.uniform(0.3, 3.0), 3))
     if n_public:
         n = {3: 9, 4: 7, 5: 5}[k]

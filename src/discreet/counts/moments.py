@@ -53,8 +53,8 @@ def segment_covariance(counts: LawOfAnyTotal, a: Floats) -> Floats:
     # x_i - E[x_i] = o_i - mean_i and n - E[n] = n - mean_total, with o_i the distance from the first count of the window
     found = np.zeros((k, k))
     for part in parts:
-        away, rest = part.n - mean_total, part.whole
-        between, both = 1.0 / rest**2, 1.0 / (rest * (rest + 1.0))
+        away, rest, some = part.n - mean_total, part.whole, part.n > 0.0
+        between, both = some / rest**2, some / (rest * (rest + 1.0))
         within = between / (rest + 1.0)
         pairs, single, constant = part.second(both), part.first(both), part.total(both)
         found += pairs - np.outer(mean, single) - np.outer(single, mean) + np.outer(mean, mean) * constant
@@ -68,6 +68,9 @@ def segment_covariance(counts: LawOfAnyTotal, a: Floats) -> Floats:
         # -E[y_i y_j/(N² (N + 1))] with y_i = E[y_i] + X_i
         mine = np.outer(y, part.centred(within, mean))
         found -= mine + mine.T + np.outer(y, y) * part.total(within)
+    # without records N is the sum of the prior parameters, which may be too near 0 for differences of numbers over its square
+    nothing, known = sum(part.total(part.n == 0.0) for part in parts), a / a.sum()
+    found += nothing * (np.outer(known - share, known - share) - np.outer(known, known) / (float(a.sum()) + 1.0))
     np.fill_diagonal(found, 0.0)
     return found
 
