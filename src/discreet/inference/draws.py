@@ -73,12 +73,25 @@ def standard_error(hits: ArrayLike, size: int) -> Floats:
 
 def dirichlet_draws(a: Floats, rng: np.random.Generator) -> Floats:
     """One draw of Dir(a) for each row of parameters, which are on the last axis."""
-    if a.shape[-1] == 0 or float(a.min(initial=1.0)) >= _DRAWN_IN_LOGARITHMS:
+    if float(a.min(initial=1.0)) >= _DRAWN_IN_LOGARITHMS:
         gamma = rng.standard_gamma(a)
-        return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
-    logs = np.log(rng.standard_gamma(a + 1.0)) + np.log(rng.random(a.shape)) / a  # G_a = G_{a+1} U^{1/a}
-    gamma = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    else:
+        logs = _log_gammas(a, rng)
+        gamma = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return cast(Floats, gamma / gamma.sum(axis=-1, keepdims=True))
+
+
+def log_odds_draws(a: Floats, place: int, rng: np.random.Generator) -> Floats:
+    """Log-odds of one category in the draws that `dirichlet_draws` makes, which differ where probabilities are rounded to 0 or to 1."""
+    logs = _log_gammas(a, rng)
+    return np.asarray(logs[..., place] - np.logaddexp.reduce(np.delete(logs, place, axis=-1), axis=-1))
+
+
+def _log_gammas(a: Floats, rng: np.random.Generator) -> Floats:
+    """The logarithm of a draw of a Gamma variable for each parameter."""
+    if float(a.min(initial=1.0)) >= _DRAWN_IN_LOGARITHMS:
+        return cast(Floats, np.log(rng.standard_gamma(a)))
+    return cast(Floats, np.log(rng.standard_gamma(a + 1.0)) + np.log(rng.random(a.shape)) / a)  # G_a = G_{a+1} U^{1/a}
 
 
 def shortest_of_draws(samples: Floats, mass: float) -> Floats:

@@ -90,6 +90,34 @@ def test_ranks_of_groups(promise: Promise) -> None:
     assert repr(sure).startswith("Ranks(('north', 'm'): 1.00, ")
 
 
+@pytest.mark.parametrize(("a", "rest"), [("0.05", "0.05"), ("1e-8", "50"), ("50", "1e-6")])
+def test_ranks_where_probabilities_are_rounded_to_0_or_1(a: str, rest: str) -> None:
+    """Groups of which the same is known are each the first with the same probability, however near 0 or 1 their probabilities are."""
+    mechanism = dc.LatticeGeometric(dc.Dirichlet([a, rest]), [3, 3, 3], 40, by={"g": ["x", "y", "z"]})
+    for raw in ([3, 0], [0, 3]):
+        release: Any = dc.Release(mechanism, mechanism.guarantee, np.array([raw] * 3), np.array([raw] * 3))
+        found = release.noise_aware().ranks(0, draws=10_000, rng=1).probability
+        assert (np.abs(found - 1.0 / 3.0) < 0.03).all()  # more than six standard errors
+
+
+def test_a_drawn_contrast_of_probabilities_that_are_rounded_to_0() -> None:
+    """Nothing says which is larger: the probability is 1/2, and the error says that floats do not tell."""
+    by = {"u": ["a", "b"], "v": ["c", "d"]}
+    mechanism = dc.LatticeGeometric(dc.Dirichlet(["1e-8", 50]), [3] * 4, 40, by=by)
+    raw = np.array([[0, 3]] * 4)
+    release: Any = dc.Release(mechanism, mechanism.guarantee, raw, raw)
+    post = release.noise_aware()
+    drawn = {"draws": 500}
+    for found in (
+        post.over("u", weights=np.ones(4), **drawn).contrast("a", "b", 0),
+        post.standardised("a", "b", 0, over="v", **drawn),
+        post.mantel_haenszel("a", "b", 0, over="v", **drawn),
+    ):
+        assert found.probability == pytest.approx(0.5, abs=0.01)
+        assert 0.45 < found.error < 0.6
+        assert [found.ratio.median(), found.odds_ratio.median()] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("promise", PROMISES)
 def test_draws_of_probabilities(promise: Promise) -> None:
     world = two_columns(promise)

@@ -298,6 +298,9 @@ class PooledLatent(LatentTable):
         for i, position in enumerate(positions.tolist()):
             yield position, counts[:, i], shares[:, i]
 
+    def rising(self, category: int, size: int, rng: np.random.Generator, positions: Positions) -> Iterator[Floats]:
+        return (shares[:, category] for _, _, shares in self.joint(size, rng, positions))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PooledGroup(Posterior):

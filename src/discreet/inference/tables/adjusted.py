@@ -100,6 +100,6 @@ def haenszel_draws(
     def total(value: Floats) -> Floats:
         return np.asarray((w * value).sum(axis=1))
 
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         odds = total(one * (1.0 - other)) / total(other * (1.0 - one))
         return total(one - other) / w.sum(axis=1), total(one) / total(other), odds

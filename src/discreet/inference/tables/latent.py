@@ -16,7 +16,7 @@ from discreet.arrays import Counts, Floats, Mask
 from discreet.counts.law import CountLaw
 from discreet.counts.runs import Run
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.draws import dirichlet_draws
+from discreet.inference.draws import dirichlet_draws, log_odds_draws
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.model.cells import Groups
@@ -80,6 +80,12 @@ class LatentTable(FieldsAlone):
         """Draw counts of groups in ascending order, with draws of their probabilities; 0 for those that cannot occur."""
         for position, counts in self.draws(size, rng, positions):
             yield position, counts, self.probabilities(position, counts, rng)
+
+    def rising(self, category: int, size: int, rng: np.random.Generator, positions: Positions) -> Iterator[Floats]:
+        """Draw, jointly for groups in ascending order in which a category can occur, a number that rises with its probability."""
+        for position, counts in self.draws(size, rng, positions):
+            can = self.possible[position]
+            yield log_odds_draws(self.a(position) + counts[..., can], int(can[:category].sum()), rng)
 
     @property
     def independent(self) -> bool:

@@ -215,9 +215,8 @@ def drawn_contrast(
     names: tuple[Hashable, Hashable], first: Floats, second: Floats, moments: Callable[[], tuple[float, float]] | None
 ) -> Contrast:
     """Make the contrast of two probabilities from joint draws; `moments` are those of the difference, where they are computed."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio, odds = first / second, first / (1.0 - first) * ((1.0 - second) / second)
-    ratio, odds = (np.where(np.isnan(each), 1.0, each) for each in (ratio, odds))  # floats do not tell both from 0, or from 1
     return contrast_of_draws(names, first - second, ratio, odds, moments)
 
 
@@ -232,17 +231,21 @@ def contrast_of_categories(reading: Reading, samples: Floats, first: Any, second
 def contrast_of_draws(
     names: tuple[Hashable, Hashable], difference: Floats, ratio: Floats, odds: Floats, moments: Callable[[], tuple[float, float]] | None
 ) -> Contrast:
-    """The contrast with these joint draws; `moments` are those of the difference, where they are computed."""
+    """The contrast with these joint draws; `moments` are those of the difference, where they are computed.
+
+    Where floats do not tell two probabilities apart, either may be the larger: half of these draws count, and may all be wrong.
+    """
     known: dict[str, Any] = {"drawn_moments": True} if moments is None else {"moments": moments}
     made = partial(DrawnQuantity.of, span=(0.0, np.inf), moments=no_mean_of_ratio, logarithmic=True)
-    larger = int((difference > 0.0).sum())
+    ratio, odds = (np.where(np.isnan(each), 1.0, each) for each in (ratio, odds))  # floats do not tell both from 0, or from 1
+    size, larger, alike = len(difference), int((difference > 0.0).sum()), 0.5 * int((difference == 0.0).sum())
     return Contrast(
         names,
         DrawnQuantity.of("difference", partial(np.copy, difference), (-1.0, 1.0), **known),
         made("ratio", partial(np.copy, ratio)),
         made("odds ratio", partial(np.copy, odds)),
-        larger / len(difference),
-        float(standard_error(larger, len(difference))),
+        (larger + alike) / size,
+        float(standard_error(larger + alike, size)) + alike / size,
     )
 
 

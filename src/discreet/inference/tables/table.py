@@ -310,7 +310,7 @@ class TablePosterior(ByGroup[NoiseAware], Posterior):
         place, source = self._index(category), generator(rng, self._seed)
 
         def draw(size: int, groups: Positions) -> Floats:
-            return np.stack([theta[:, place] for _, _, theta in self._latent.joint(size, source, groups)], axis=1)
+            return np.stack(list(self._latent.rising(place, size, source, groups)), axis=1)
 
         return ranks_of(self.cells.possible[:, place], self.by, category, draws, draw)
 
