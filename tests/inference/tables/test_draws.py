@@ -103,7 +103,7 @@ def test_ranks_where_probabilities_are_rounded_to_0_or_1(a: str, rest: str) -> N
 def test_a_drawn_contrast_of_probabilities_that_are_rounded_to_0() -> None:
     """Nothing says which is larger: the probability is 1/2, and the error says that floats do not tell."""
     by = {"u": ["a", "b"], "v": ["c", "d"]}
-    mechanism = dc.LatticeGeometric(dc.Dirichlet(["1e-8", 50]), [3] * 4, 40, by=by)
+    mechanism = dc.LatticeGeometric(dc.Dirichlet(["1e-8", "50"]), [3] * 4, 40, by=by)
     raw = np.array([[0, 3]] * 4)
     release: Any = dc.Release(mechanism, mechanism.guarantee, raw, raw)
     post = release.noise_aware()
