@@ -88,3 +88,14 @@ def test_another_epsilon_has_another_evidence() -> None:
     with lowered(POSTERIOR_CANDIDATES=0):
         near, far = (release_of(one, (3, 3, 3)).noise_aware().log_evidence for one in worlds)
     assert abs(near - _by_definition(worlds[0], (3, 3, 3))) < 1e-10 < 1e-3 < abs(far - near)
+
+
+def test_evidence_that_is_not_computed_is_refused() -> None:
+    prior = dc.Dirichlet(A)
+    two = [release_of(dc.LatticeGeometric(prior, n, 1), raw) for n, raw in ((9, (3, 3, 3)), (5, (1, 2, 2)))]
+    mechanism = dc.LatticeGeometric(prior, [2, 0], 1, by={"g": ["some", "none"]})
+    raw = np.array([[1, 1, 0], [0, 0, 0]])
+    table: Any = dc.Release(mechanism, mechanism.guarantee, raw, raw).noise_aware()
+    for posterior in (dc.combine(two, same_data=False), table["none"]):
+        with pytest.raises(dc.RefusedError, match="evidence"):
+            _ = posterior.log_evidence

@@ -117,7 +117,10 @@ class NoiseAware(Posterior):
         """The logarithm of the probability of the raw outcome under the prior.
 
         Where n is private, it is the sum over n of that probability times the weight that `size_prior` gives n, flat: 1 for each.
+        RefusedError says that it is not computed: of releases about different records, and where there are no records.
         """
+        if np.isnan(self.counts.log_evidence):
+            raise RefusedError("the evidence is computed where there are records, and all releases are about the same ones")
         return self.counts.log_evidence
 
     @property
