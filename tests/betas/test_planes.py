@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from discreet.arrays import Floats
 from discreet.betas.mixtures import BetaMixture
-from discreet.betas.nodes import ELLIPSES, NODE_ERROR, NodesNeeded, beta_sizes, nodes_needed
+from discreet.betas.nodes import ELLIPSES, NODE_ERROR, NodesNeeded, beta_sizes, ellipses_around, nodes_needed
 from discreet.betas.planes import BetaPlanes, PlaneSums
 from discreet.betas.search import matched_logits
 from tests.support import lowered
@@ -115,6 +115,20 @@ def test_incomplete_betas_are_below_their_bound_on_ellipses(power: float) -> Non
         terms = np.cumprod(np.concatenate([(1.0 - t) ** beta, t * (beta + m - 1.0) / m], axis=1), axis=1)
         within.append(bool((np.abs(1.0 - terms.sum(axis=1)) <= bound**power).all()))
     assert all(within) == (power == 1.0)
+
+
+@pytest.mark.parametrize("part", [0.2, 0.57, 1.0])
+def test_ellipses_about_parts_lie_within_those_around(part: float) -> None:
+    """Oracle: points, whose distances from -1 and 1 add up to an axis. A hundredth less is too little, which is found out."""
+    turn = np.exp(2j * np.pi * np.arange(64) / 64)[:, None] * ELLIPSES
+    axis = np.zeros(len(ELLIPSES))
+    for centre in np.linspace(part - 1.0, 1.0 - part, 9):
+        points = centre + part * 0.5 * (turn + 1.0 / turn)
+        axis = np.maximum(axis, 0.5 * (np.abs(points - 1.0) + np.abs(points + 1.0)).max(axis=0))
+    around = ellipses_around(part)
+    allowed = 0.5 * (around + 1.0 / around)
+    assert (axis <= allowed + 1e-12).all()
+    assert (axis > 0.99 * allowed).all()
 
 
 def test_all_rests_where_logarithms_are_beyond_floats() -> None:

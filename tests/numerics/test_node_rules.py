@@ -26,7 +26,7 @@ def test_a_sum_of_powers_is_exact_up_to_twice_the_nodes(length: int, nodes: int)
         assert float(weights @ (places / length) ** power) == pytest.approx(float(exact), rel=1e-13)
 
 
-@pytest.mark.parametrize(("size", "nodes"), [(9, 3), (40, 8), (41, 9), (500, 32)])
+@pytest.mark.parametrize(("size", "nodes"), [(9, 3), (40, 8), (41, 9), (193, 33), (500, 32)])
 def test_polynomials_are_met_at_every_place_up_to_the_degree_of_the_nodes(size: int, nodes: int) -> None:
     places, basis = whole_chebyshev_rule(size, nodes)
     half = 0.5 * (size - 1.0)

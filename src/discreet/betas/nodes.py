@@ -53,7 +53,7 @@ def nodes_needed(of_count: Floats, of_sum: Floats, a: Floats, b: Floats, rests: 
         return NodesNeeded(np.zeros(len(a), dtype=np.int64), np.zeros((len(a), len(ELLIPSES))), np.zeros(len(a)))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         whole = np.einsum("ix,ix->i", of_count, of_sum[:, (rests - 1) // 2 :][:, :counts])
-        sizes, missed = _sum_sizes(of_sum, _UNNEEDED * allowed / _LEBESGUE * whole)
+        sizes, missed = _sum_sizes(of_sum, rests, _UNNEEDED * allowed / _LEBESGUE * whole)
         log_size = np.log(2.0 * sizes * beta_sizes(of_count, a, b, rests) / (ELLIPSES - 1.0))
         needed = np.ceil(1.0 + (log_size - np.log(allowed / _LEBESGUE * whole)[:, None]) / np.log(ELLIPSES)).min(axis=1)
         smooth = (whole > 0.0) & (_LEBESGUE * missed <= allowed * whole) & (needed <= most)
@@ -78,17 +78,28 @@ def beta_sizes(of_count: Floats, a: Floats, b: Floats, rests: int) -> Floats:
     return np.where(centre[:, 0] > p, means, np.inf)
 
 
-def _sum_sizes(of_sum: Floats, unneeded: Floats) -> tuple[Floats, Floats]:
+def ellipses_around(part: float) -> Floats:
+    """Return the ellipses about an interval within which all ellipses about so large a part of it lie, wherever the part is.
+
+    One with the half axis p lies within that with the half axis p + H - h, where H and h are half the lengths: points are no farther from
+    the ends of the interval than from those of the part and from there on.
+    """
+    axis = 1.0 + part * (0.5 * (ELLIPSES + 1.0 / ELLIPSES) - 1.0)
+    return np.asarray(axis + np.sqrt(axis**2 - 1.0))
+
+
+def _sum_sizes(of_sum: Floats, rests: int, unneeded: Floats) -> tuple[Floats, Floats]:
     """Bounds on a polynomial near the weights of the sum, by mixture and ellipse, and how far it is from them at most.
 
-    The ellipse of a part of the sums lies within that of all of them. Last coefficients that add up to what is `unneeded` are left out.
+    Ellipses are about a part of the sums, as long as the rests. Last coefficients that add up to what is `unneeded` are left out.
     """
     nodes, values, coefficients = _fit(of_sum.shape[1])
     known = of_sum[:, nodes]
     missed = np.abs(rows_times(known, values.T) - of_sum).max(axis=1)
     found = np.abs(rows_times(known, coefficients.T))
     small = np.cumsum(found[:, ::-1], axis=1)[:, ::-1] <= unneeded[:, None]
-    return np.where(small, 0.0, found) @ ELLIPSES ** np.arange(len(nodes))[:, None], missed + np.where(small, found, 0.0).sum(axis=1)
+    around = ellipses_around((rests - 1.0) / (of_sum.shape[1] - 1.0))
+    return np.where(small, 0.0, found) @ around ** np.arange(len(nodes))[:, None], missed + np.where(small, found, 0.0).sum(axis=1)
 
 
 @lru_cache(maxsize=64)

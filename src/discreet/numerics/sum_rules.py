@@ -46,15 +46,18 @@ def _gauss(centre: float, off_diagonal: Floats, mass: float) -> tuple[Floats, Fl
 def whole_chebyshev_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
     """Return Chebyshev's nodes from 0 to size - 1, and their weights: a column for each node, a row for each place.
 
-    The nodes are whole, both ends among them and at most so many: where T_(nodes - 1) is 1 or -1, rounded. Short rules are kept.
+    The nodes are whole and different, both ends among them: where T_(nodes - 1) is 1 or -1, rounded, and moved inwards where two would be
+    the same. Short rules are kept.
     """
     return (_whole_rule if size * nodes <= _SHORT_RULE else _whole_rule.__wrapped__)(size, nodes)
 
 
 @lru_cache(maxsize=128)
 def _whole_rule(size: int, nodes: int) -> tuple[Counts, Floats]:
-    half = 0.5 * (size - 1.0)
-    whole = np.unique(np.rint(half - half * np.cos(np.pi * np.arange(nodes) / (nodes - 1.0))).astype(np.int64))
+    half, order = 0.5 * (size - 1.0), np.arange((nodes + 1) // 2)
+    lower = np.rint(half - half * np.cos(np.pi * order / max(nodes - 1, 1))).astype(np.int64)
+    lower = np.maximum.accumulate(lower - order) + order
+    whole = np.concatenate([lower, size - 1 - lower[: nodes // 2][::-1]])
     return whole, interpolation(size, whole)
 
 
