@@ -92,7 +92,21 @@ def test_a_table_has_the_shares_of_the_records_of_each_group(kind: str, tmp_path
     exact_contrast = records.contrast("north", "south", CATEGORIES[0])
     assert (one["probability"], one["equal"]) == (exact_contrast.probability, exact_contrast.equal)
     assert [one["difference"][name] for name in ("low", "high")] == list(exact_contrast.difference.interval(0.95))
-    assert "ratio" not in one
+    assert {name: one[name] for name in exact_contrast.more} == exact_contrast.more
+    for name, law in (("ratio", exact_contrast.ratio), ("odds_ratio", exact_contrast.odds_ratio)):
+        numbers = [law.median(), *law.interval(0.95)]
+        assert [one[name][key] for key in ("median", "low", "high")] == [number if np.isfinite(number) else None for number in numbers]
+        assert one[name]["mean"] is None
+    words = " ".join(invoke("contrast", str(path), "north", "south", CATEGORIES[0], "--about", "records").output.split())
+    assert ("the ratio is given that it is not 0/0" in words) == (exact_contrast.ratio.undefined > 0.0)
+
+
+def test_what_a_ratio_of_few_records_is_given_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    found = written(path, dc.LatticeGeometric(PRIOR, 6, "1"), [4, 1, 1]).noise_aware().records.contrast(*CATEGORIES[1:3])
+    words = " ".join(invoke("contrast", str(path), *CATEGORIES[1:3], "--about", "records").output.split())
+    assert f"the ratio is given that it is not 0/0, which has probability {chance(found.ratio.undefined)}" in words
+    assert "to inf" in words
 
 
 def test_what_is_said_without_it_is_whose_shares_they_are(tmp_path: Path) -> None:

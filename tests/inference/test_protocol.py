@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
-from discreet.inference.records import RecordContrast
+from discreet.inference.records import ComparedShares, RecordContrast
 from discreet.sampling import SeededBits
 
 CATEGORIES = ("never", "former", "current")
@@ -25,8 +25,8 @@ BY = {"region": ["north", "south"], "sex": ["f", "m"]}
 COUNTS = np.array([[12, 4, 6], [9, 7, 8], [6, 1, 0], [4, 3, 3]])
 WEIGHTS = {"never": 0.0, "former": 1.0, "current": 2.0}
 NUMBERS = ["mean", "sd", "low", "high"]
-RECORDS = ["difference", "difference_low", "difference_high", "probability", "equal"]
 CONTRASTED = [name + end for name in ("difference", "ratio", "odds_ratio") for end in ("", "_low", "_high")] + ["probability"]
+RECORDS = [*CONTRASTED, "equal", "ratio_undefined", "odds_ratio_undefined"]
 DISTRIBUTION = ("mean", "std", "median", "interval", "hdi", "cdf", "sf", "ppf")
 """The verbs of a distribution of one number; those of contrasts and scores have more."""
 
@@ -221,22 +221,45 @@ def array(verb: str, more: tuple[int, ...], *arguments: Any) -> Callable[[Kind, 
 
 def compared(kind: Kind, found: Any) -> None:
     answer = found.contrast(*first_two(kind, found))
-    if isinstance(answer, RecordContrast):  # of shares that may both be 0: no ratio, and a law of finitely many values
-        low, high = answer.difference.interval(0.9)
-        assert low <= answer.difference.median() <= high
-        again = pickle.loads(pickle.dumps(answer))  # noqa: S301
-        assert (again.probability, again.equal) == (answer.probability, answer.equal)
-        return
     assert isinstance(answer, dc.Contrast)
     for quantity in (answer.difference, answer.ratio, answer.odds_ratio):
-        low, high = quantity.interval(0.9)
-        assert low <= quantity.median() <= high
-        assert 0.0 <= quantity.cdf(quantity.median()) <= 1.0
-    assert answer.difference.pdf(answer.difference.median()) > 0.0
+        one_number(quantity)
+    if isinstance(answer, RecordContrast):
+        assert answer.equal == answer.difference.pmf(0.0)
+        assert answer.ratio.undefined <= answer.odds_ratio.undefined < 1.0
     again = found.contrast(*first_two(kind, found))
     assert again.difference.cdf(0.1) == answer.difference.cdf(0.1), "the same numbers twice"
     assert len(pickle.dumps(answer)) < len(pickle.dumps(found)) + 3_000, "how it is computed, and not its law"
     assert pickle.loads(pickle.dumps(answer)).odds_ratio.cdf(1.2) == answer.odds_ratio.cdf(1.2)  # noqa: S301
+
+
+def one_number(quantity: Any) -> None:
+    """Every verb of a difference, a ratio or an odds ratio answers, or refuses in one line: means of draws, densities of shares."""
+    low, high = quantity.interval(0.9)
+    median = quantity.median()
+    assert low <= median <= high
+    assert 0.0 <= quantity.cdf(median) <= 1.0
+    assert quantity.cdf(median) + quantity.sf(median) == pytest.approx(1.0)
+    assert quantity.ppf(0.5) == pytest.approx(median)
+    shortest = quantity.hdi(0.9)
+    assert shortest[0] < shortest[1]
+    assert quantity.sample(7, 1).shape == (7,)
+    assert quantity.to_scipy().cdf(median) == quantity.cdf(median)
+    assert np.isfinite(quantity.alike)
+    assert quantity.name in repr(quantity)
+    assert quantity.name in quantity._repr_html_()
+    discrete = isinstance(quantity, ComparedShares)
+    drawn_ratio = quantity.infinite is None and quantity.ppf(1.0) < np.inf if discrete else isinstance(quantity, DrawnQuantity)
+    refused = [*(["pdf", "plot"] if discrete else []), *(["mean", "std"] if drawn_ratio and quantity.logarithmic else [])]
+    for verb in ("mean", "std", "plot", "pdf", *(["pmf"] if discrete else [])):
+        ask = partial(getattr(quantity, verb), *([median] if verb in ("pdf", "pmf") else []))
+        if verb in refused:
+            with pytest.raises(DiscreetError) as told:
+                ask()
+            assert "\n" not in str(told.value)
+        else:
+            assert ask().get_xlabel() if verb == "plot" else ask() > 0.0 if verb in ("pdf", "pmf") else not np.isnan(ask())
+    plt.close("all")
 
 
 def sets_compared(kind: Kind, found: Any) -> None:

@@ -1,5 +1,6 @@
 """Sets of categories, cumulative answers and shares of the records, against sums over all counts that are possible."""
 
+from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any
@@ -12,6 +13,7 @@ import discreet as dc
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.records import ComparedShares, ShareOfRecords, of_different_records, of_draws
 from discreet.sampling import SeededBits
 from tests.support import lowered
 
@@ -131,6 +133,104 @@ def test_differences_of_shares_of_the_same_records(n: int | None) -> None:
         posterior(n).records.contrast("former", "former")
 
 
+def apart(law: ComparedShares, values: Floats, weight: Floats) -> float:
+    """How far a law is from numbers with these weights, of which NaN is 0/0: in all probabilities, and in that of 0/0."""
+    defined = ~np.isnan(values)
+    x, chance = values[defined], weight[defined] / weight[defined].sum()
+    far = [abs(law.undefined - weight[~defined].sum() / weight.sum())]
+    for at in np.unique(x).tolist():
+        far += [abs(float(law.cdf(at)) - chance[x <= at].sum()), abs(float(law.pmf(at)) - chance[x == at].sum())]
+        far += [abs(float(law.sf(at)) - chance[x > at].sum())]
+    return float(max(far))
+
+
+def ratios(first: Floats, second: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """The ratio and the odds ratio of two shares of n, NaN where they are 0/0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return first / second, first * (n - second) / (second * (n - first))
+
+
+@PUBLIC
+def test_ratios_of_shares_of_the_same_records(n: int | None) -> None:
+    """Given that they are not 0/0, with what is infinite, against a sum over all counts."""
+    found = posterior(n).records.contrast("current", "former")
+    for epsilon, close in ((EPSILON, True), (1.1 * EPSILON, False)):
+        points, weight = weighted(n, epsilon)
+        some = points.sum(axis=1) > 0
+        x, weight = points[some].astype(np.float64), weight[some]
+        for law, values in zip((found.ratio, found.odds_ratio), ratios(x[:, 2], x[:, 1], x.sum(axis=1)), strict=True):
+            assert (apart(law, values, weight) < CLOSE) == close, "noise that is a tenth off is told"
+    for law in (found.ratio, found.odds_ratio):
+        assert law.pmf(np.inf) == pytest.approx(1.0 - law.cdf(1e300), abs=1e-14)
+        assert law.pmf(np.inf) > 0.01
+        assert law.mean() == law.std() == law.var() == np.inf
+        assert law.interval(0.95)[1] == law.ppf(1.0) == np.inf
+        assert found.probability * (1.0 - found.difference.undefined) == pytest.approx(law.sf(1.0) * (1.0 - law.undefined), abs=CLOSE)
+        assert str(law.name) in found.given
+        for mass in (0.2, 0.5, 0.8, 0.95, 0.999):
+            low, high = law.hdi(mass)
+            inside = (law.value >= low) & (law.value <= high)
+            assert law.probability[inside].sum() >= mass - CLOSE
+            if high == np.inf:
+                assert law.cdf(1e300) < mass, "no finite interval holds as much"
+                assert law.probability[law.value > low].sum() < mass
+
+
+@pytest.mark.parametrize("sizes", [[9, 6], None], ids=["sizes public", "nothing public"])
+def test_ratios_of_shares_of_the_records_of_two_groups(sizes: list[int] | None) -> None:
+    by = {"region": ["north", "south"]}
+    release = dc.LatticeGeometric(PRIOR_OF_TWO, sizes, 2, by=by).release([[6, 3], [2, 4]], source=SeededBits(1), steady=False)
+    records = release.noise_aware(size_prior=np.zeros(16) if sizes is None else None).records
+    found = records.contrast("north", "south", "yes")
+    exact: dict[tuple[str, float], float] = {}
+    laws = [
+        [(Fraction(u).limit_denominator(50), p) for u, p in zip(law.value.tolist(), law.probability.tolist(), strict=True)]
+        for law in (records[group].marginal("yes") for group in ("north", "south"))
+    ]
+    for (u, p), (v, q) in product(*laws):
+        for name, above, below in (("ratio", u, v), ("odds ratio", u * (1 - v), v * (1 - u))):
+            value = float(above / below) if below else np.inf if above else np.nan
+            exact[name, value] = exact.get((name, value), 0.0) + p * q
+    for law in (found.ratio, found.odds_ratio):
+        mine = np.array([(value, p) for (name, value), p in exact.items() if name == law.name])
+        assert apart(law, mine[:, 0], mine[:, 1]) < CLOSE
+        assert apart(law, mine[:, 0] * 1.01, mine[:, 1]) > 1e-3, "numbers that are a hundredth off are told"
+    assert found.odds_ratio.undefined > found.ratio.undefined > 0.0, "both may be 1, or 0"
+    frame = records.contrasts("yes")
+    assert frame[["equal", "ratio_undefined", "odds_ratio_undefined"]].to_numpy().tolist() == [list(found.more.values())]
+    assert (
+        frame[["odds_ratio", "odds_ratio_low", "odds_ratio_high"]].to_numpy().tolist()
+        == found.odds_ratio.ppf([[0.5, 0.025, 0.975]]).tolist()
+    )
+
+
+def test_means_of_ratios_are_finite_only_where_nothing_is_infinite() -> None:
+    """Of a share that cannot be 0 they are finite; counts that are left out as too unlikely may have the share 0."""
+    first, second = (ShareOfRecords(np.array(value), np.array([0.3, 0.7])) for value in ([0.0, 0.5], [0.2, 0.8]))
+    found = of_different_records(first, second, ("a", "b"))
+    exact = 0.7 * (0.3 * 0.5 / 0.2 + 0.7 * 0.5 / 0.8)
+    assert found.ratio.mean() == pytest.approx(exact, abs=1e-14)
+    assert found.ratio.var() == pytest.approx(0.7 * (0.3 * 2.5**2 + 0.7 * 0.625**2) - exact**2, abs=1e-13)
+    assert found.given == ""
+    likely = dc.LatticeGeometric(PRIOR, 4000, 1).release([1000] * 4, source=SeededBits(3), steady=False).noise_aware().records
+    large = likely.contrast("never", "former")
+    for law in (large.ratio, large.odds_ratio):
+        assert law.value[-1] < 2.0
+        assert law.mean() == law.std() == np.inf
+    assert np.isfinite(large.difference.mean())
+    drawn = of_draws(np.array([0.5, 0.25, np.nan]), np.array([0.25, 0.5, 0.5]), ("a", "b"))
+    assert drawn.ratio.value.tolist() == [0.5, 2.0]
+    with pytest.raises(dc.RefusedError, match="draws do not show"):
+        drawn.ratio.mean()
+
+
+def test_a_ratio_of_two_shares_that_are_0_for_sure_is_undefined() -> None:
+    nothing = ShareOfRecords(np.zeros(1), np.ones(1))
+    found = of_different_records(nothing, nothing, ("a", "b"))
+    assert found.ratio.undefined == found.equal == 1.0
+    assert np.isnan([found.ratio.mean(), found.ratio.median(), *found.ratio.interval(), *found.odds_ratio.hdi()]).all()
+
+
 @pytest.mark.parametrize("sizes", [[9, 6], None], ids=["sizes public", "nothing public"])
 def test_differences_of_shares_of_the_records_of_two_groups(sizes: list[int] | None) -> None:
     prior, by = dc.Dirichlet([1, 2], categories=["yes", "no"]), {"region": ["north", "south"]}
@@ -182,6 +282,7 @@ def test_shares_of_the_records_of_groups_that_a_total_ties_are_drawn_jointly() -
     errors = np.sqrt(np.array([*(likely + 1.0 / found.draws), found.difference.var()]) / found.draws)
     assert (np.abs(shown - tied_sum(2.0)) < 5.0 * errors).all()
     assert (np.abs(shown - tied_sum(4.0)) > 5.0 * errors).any()
+    assert abs(float(found.ratio.sf(1.0)) * (1.0 - found.ratio.undefined) - found.probability) < 1e-12
     again = tied_release().noise_aware().records.contrasts("yes")
     assert again["probability"].tolist() == [found.probability], "the same numbers in a frame"
 

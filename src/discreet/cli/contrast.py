@@ -9,7 +9,7 @@ from rich.table import Table
 from discreet import limits
 from discreet.cli.questions import asks
 from discreet.errors import DiscreetError, InvalidInputError, TooLargeError
-from discreet.present.contrasts import larger_words, named, quantities_of, quantity_words, written_name
+from discreet.present.contrasts import QUANTITIES, larger_words, named, quantity_words, written_name
 from discreet.present.figures import MOST_ROWS, check_pairs
 from discreet.present.how_read import whose
 from discreet.present.record import guarantee_fields, prior_lines, promise_lines
@@ -31,7 +31,6 @@ from discreet.text import in_percent, listed
 if TYPE_CHECKING:
     from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast, Quantity
-    from discreet.inference.records import DifferenceOfShares, RecordContrast
     from discreet.inference.several.tables import CombinedTable
     from discreet.model.dirichlet import Dirichlet
     from discreet.record.release import Release
@@ -73,7 +72,7 @@ def contrast(asked: ContrastRequest) -> None:
         _print(compared, chosen, asked.mass, lines)
 
 
-def _contrast(found: "Release", asked: ContrastRequest, category: str | None, reader: "Dirichlet | None") -> "Contrast | RecordContrast":
+def _contrast(found: "Release", asked: ContrastRequest, category: str | None, reader: "Dirichlet | None") -> "Contrast":
     first, second, of_records = asked.first, asked.second or "", asked.about == "records"
     if found.by.columns:
         margins = asked.margins(found)
@@ -86,7 +85,7 @@ def _contrast(found: "Release", asked: ContrastRequest, category: str | None, re
         groups = group_key(first, "the first group"), group_key(second, "the second group")
         if margins is not None:
             return margins.contrast(table, *groups, category)
-        compared: Contrast | RecordContrast = (table.records if of_records else table).contrast(*groups, category)
+        compared: Contrast = (table.records if of_records else table).contrast(*groups, category)
         return compared
     if category is not None:
         raise InvalidInputError("this record has no groups: name two of its categories and nothing more")
@@ -96,27 +95,27 @@ def _contrast(found: "Release", asked: ContrastRequest, category: str | None, re
         return compared  # noqa: RET504 - of a known type
 
 
-def _print(compared: "Contrast | RecordContrast", category: str | None, mass: float, lines: Lines) -> None:
+def _print(compared: "Contrast", category: str | None, mass: float, lines: Lines) -> None:
     names = [named(name) for name in compared.names]
     title = f"{'' if category is None else f'{category}: '}{names[0]} against {names[1]}"
-    rows = [quantity_words(getattr(compared, name), mass) for name in quantities_of(compared)]
+    rows = [quantity_words(getattr(compared, name), mass) for name in QUANTITIES]
     print_table(table_of(title, ["contrast"], ("median", interval_heading(mass)), rows))
-    print_lines([("Larger", larger_words(compared)), *lines])
+    print_lines([("Larger", larger_words(compared)), *([("Given", compared.given)] if compared.given else []), *lines])
 
 
-def _fields(compared: "Contrast | RecordContrast", category: str | None, mass: float) -> dict[str, Any]:
+def _fields(compared: "Contrast", category: str | None, mass: float) -> dict[str, Any]:
     return {
         **dict(zip(("first", "second"), map(written_name, compared.names), strict=True)),
         "category": category,
         "mass": mass,
         "probability": compared.probability,
-        **({"equal": compared.equal} if hasattr(compared, "equal") else {}),
+        **compared.more,
         "error": compared.error,
-        **{name: _quantity_fields(getattr(compared, name), mass) for name in quantities_of(compared)},
+        **{name: _quantity_fields(getattr(compared, name), mass) for name in QUANTITIES},
     }
 
 
-def _quantity_fields(quantity: "Quantity | DifferenceOfShares", mass: float) -> dict[str, float | None]:
+def _quantity_fields(quantity: "Quantity", mass: float) -> dict[str, float | None]:
     low, high = quantity.interval(mass)
     return {"mean": _known(quantity.mean), "sd": _known(quantity.std), "median": quantity.median(), "low": low, "high": high}
 

@@ -17,7 +17,7 @@ class DiscreteLaw:
     """A law on finitely many numbers: `value` has them, ascending, and `probability` how probable each is."""
 
     value: Any
-    probability: Floats
+    probability: Any
 
     @property
     def _title(self) -> str:

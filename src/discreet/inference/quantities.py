@@ -1,6 +1,6 @@
 """Distributions of a number that two probabilities make: their difference, ratio and odds ratio."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -337,7 +337,12 @@ def nothing(*_: Any) -> Any:
     raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+def no_mean_of_ratio() -> tuple[float, float]:
+    """Refuse: the mean of draws of a ratio says nothing where there is none."""
+    raise RefusedError("the mean of a ratio may be infinite, which draws do not show: median() and interval() are known")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Contrast(FieldsAlone):
     """The joint knowledge of how two probabilities θ₁ and θ₂ differ."""
 
@@ -366,7 +371,7 @@ class Contrast(FieldsAlone):
         return [quantity._quantiles(levels, near) for quantity, near in zip(self._quantities, found, strict=True)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Contrast, tuple(self.__getstate__().values())) if self.again is None else (self.again, ())
+        return (type(self), tuple(self.__getstate__().values())) if self.again is None else (self.again, ())
 
     @property
     def _quantities(self) -> Sequence[Quantity]:
@@ -380,15 +385,26 @@ class Contrast(FieldsAlone):
         return chance(self.probability)
 
     @property
+    def more(self) -> dict[str, float]:
+        """Other probabilities about both, by name."""
+        return {}
+
+    @property
+    def given(self) -> str:
+        """What quantities are given, in words, where one may be undefined."""
+        return ""
+
+    @property
     def _title(self) -> str:
         return f"{plain(self.names[0])} against {plain(self.names[1])}"
 
     def __repr__(self) -> str:
-        return f"Contrast({self._title}; {'; '.join(map(repr, self._quantities))}; the first is larger: {self.larger})"
+        quantities, given = "; ".join(map(repr, self._quantities)), self.given and f"; {self.given}"
+        return f"{type(self).__name__}({self._title}; {quantities}; the first is larger: {self.larger}{given})"
 
     def _repr_html_(self) -> str:
         rows = ((quantity.name, *quantity._shown()) for quantity in self._quantities)
-        caption = f"{self._title}: the first is larger with probability {self.larger}"
+        caption = f"{self._title}: the first is larger with probability {self.larger}{self.given and f'; {self.given}'}"
         return html_table(caption, ("contrast", "median", "95 % interval"), rows)
 
 
@@ -409,15 +425,19 @@ def compared_pairs(places: Sequence[int], reference: int | None) -> list[tuple[i
     return pairs
 
 
-def contrast_columns(found: Sequence[Contrast], mass: float) -> dict[str, list[float]]:
-    """The numbers of a frame of contrasts: of each quantity its median and the ends of its interval, and which of the two is larger.
+_FIGURES = tuple(name + end for name in ("difference", "ratio", "odds_ratio") for end in ("", "_low", "_high"))
 
-    Of shares of records there is the difference alone, and the probability that both are the same.
+
+def contrast_figures(found: Contrast, mass: float) -> dict[str, float]:
+    """The numbers of a contrast in a frame: of each quantity its median and the ends of its interval, and which of the two is larger.
+
+    Shares of records may be the same, and their ratios undefined: these have the probabilities of that as well.
     """
     levels = np.array([0.5, 0.5 * (1.0 - mass), 0.5 * (1.0 + mass)])
-    names = [name for name in ("difference", "ratio", "odds_ratio") if all(hasattr(one, name) for one in found)]
-    figures = np.array([one.quantiles(levels) for one in found]).reshape(len(found), len(names), len(levels))
-    columns = {name + end: figures[:, i, j].tolist() for i, name in enumerate(names) for j, end in enumerate(("", "_low", "_high"))}
-    return columns | {
-        name: [getattr(one, name) for one in found] for name in ("probability", "equal") if all(hasattr(one, name) for one in found)
-    }
+    numbers = np.concatenate(found.quantiles(levels)).tolist()
+    return {**dict(zip(_FIGURES, numbers, strict=True)), "probability": found.probability, **found.more}
+
+
+def contrast_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """The columns of a frame that has a row for each contrast."""
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else (*_FIGURES, "probability"))}

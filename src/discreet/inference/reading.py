@@ -13,7 +13,7 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.pickles import FieldsAlone
-from discreet.inference.quantities import compared_pairs, contrast_columns
+from discreet.inference.quantities import compared_pairs, contrast_columns, contrast_figures
 from discreet.inference.seeds import Rng
 from discreet.model.cells import GroupLook, Groups
 from discreet.validation import category_index, check_levels, check_records, check_share, items_of, named_numbers, shown
@@ -207,8 +207,8 @@ class Reading(ABC):
 
         share, by = check_share(mass, "mass"), Groups(("category",), (self.categories,))
         pairs = compared_pairs(range(len(self.categories)), None if reference is None else self._index(reference))
-        found = [self.contrast(self.categories[i], self.categories[j]) for i, j in pairs]
-        return pairs_frame(by, pairs, contrast_columns(found, share), library)
+        rows = [contrast_figures(self.contrast(self.categories[i], self.categories[j]), share) for i, j in pairs]
+        return pairs_frame(by, pairs, contrast_columns(rows), library)
 
     def _two(self, first: Any, second: Any) -> tuple[list[int], list[int]]:
         """The positions of two categories, or of two sets of them that have none in common."""

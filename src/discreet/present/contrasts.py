@@ -1,6 +1,6 @@
 """Contrasts in words, in tables and in fields: of two probabilities, and of all groups against one."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +14,15 @@ if TYPE_CHECKING:
 
     from discreet import Release
     from discreet.inference.quantities import Contrast, Quantity
-    from discreet.inference.records import DifferenceOfShares, RecordContrast
     from discreet.inference.tables.contrasts import ContrastSummary
 
 QUANTITIES = ("difference", "ratio", "odds_ratio")
 
 
-def quantities_of(compared: "Contrast | RecordContrast") -> Sequence[str]:
-    """Return the quantities of a contrast: of shares of the records their difference alone."""
-    return [name for name in QUANTITIES if hasattr(compared, name)]
-
-
-def larger_words(compared: "Contrast | RecordContrast") -> str:
+def larger_words(compared: "Contrast") -> str:
     """Return which of two is larger, and with which probability; shares of records may also be the same."""
-    from discreet.inference.records import RecordContrast
-
-    first = named(compared.names[0])
-    if not isinstance(compared, RecordContrast):
-        return f"{first} has the larger probability with probability {compared.larger}"
-    larger, same = compared.in_words
-    return f"{first} has the larger share with probability {larger}; both are the same with probability {same}"
+    what = "share" if compared.more else "probability"
+    return f"{named(compared.names[0])} has the larger {what} with probability {compared.larger}"
 
 
 def named(name: Hashable) -> str:
@@ -48,7 +37,7 @@ def written_name(name: Hashable) -> Any:
     return [written_label(part) for part in name] if isinstance(name, tuple) else written_label(name)
 
 
-def quantity_words(quantity: "Quantity | DifferenceOfShares", mass: float) -> tuple[str, str, str]:
+def quantity_words(quantity: "Quantity", mass: float) -> tuple[str, str, str]:
     """The name of a quantity with its unit, its median and its interval: differences in percentage points, ratios as they are."""
     numbers = (quantity.median(), *quantity.interval(mass))
     if quantity.logarithmic:

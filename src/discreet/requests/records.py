@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from discreet.arrays import Floats
     from discreet.inference.noise_aware import NoiseAware
     from discreet.inference.quantities import Contrast
-    from discreet.inference.records import RecordContrast
     from discreet.inference.tables.adjusted import Strata
     from discreet.model.cells import Cells
     from discreet.record.release import Release
@@ -292,7 +291,7 @@ def contrast_of_records(
     group: Hashable | None,
     *,
     of_records: bool,
-) -> "Contrast | RecordContrast":
+) -> "Contrast":
     """Compare a category between two releases, in one group of both if they are tables; `read` makes the posterior of each.
 
     Raises:

@@ -75,7 +75,8 @@ def test_the_page_shows_shares_of_the_records_and_the_interval_of_the_noise(serv
     shown = reader.ask("contrast", first="0", second="1", about="records")
     assert quantity_words(compared.difference, 0.95)[2] in shown.words
     assert chance(compared.equal) in shown.words
-    assert "ratio" not in shown.words
+    for law, row in zip((compared.ratio, compared.odds_ratio), shown.rows[2:], strict=True):
+        assert row[1:] == list(quantity_words(law, 0.95)[1:])
     law = records.marginal("never")
     above = reader.ask("above", of="0", threshold="40", about="records")
     assert f"with probability {chance(float(law.sf(0.4)))}, and just that with probability {chance(float(law.pmf(0.4)))}" in above.words

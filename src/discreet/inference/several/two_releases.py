@@ -9,7 +9,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.contrasts import independent_contrast, vanishing
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.quantities import Contrast, contrast_columns
+from discreet.inference.quantities import Contrast, contrast_columns, contrast_figures
 from discreet.inference.tables.table import TablePosterior
 from discreet.record.release import Release
 from discreet.validation import check_share
@@ -53,8 +53,9 @@ def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.9
         raise InvalidInputError("a contrast of two tables compares the same groups; these have different ones")
     from discreet.inference.frames import group_columns, labelled_frame  # Arrow is slow to load
 
-    share, found = check_share(mass, "mass"), dict(_by_group(one, other, category))
-    return labelled_frame(group_columns(one.by, list(found)), contrast_columns(list(found.values()), share), library)
+    share = check_share(mass, "mass")
+    rows = {group: contrast_figures(found, share) for group, found in _by_group(one, other, category)}
+    return labelled_frame(group_columns(one.by, list(rows)), contrast_columns(list(rows.values())), library)
 
 
 def _check_different(first: Readable, second: Readable) -> None:

@@ -22,7 +22,7 @@ from discreet.inference.draws import DRAWS
 from discreet.inference.labelled import Figures
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.posterior import JointReading
-from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns
+from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns, contrast_figures
 from discreet.inference.reading import Reading, Sets
 from discreet.inference.records import RecordContrast, ShareOfRecords, drawn_shares, of_different_records, of_draws
 from discreet.inference.seeds import Rng, generator
@@ -138,9 +138,7 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
         return self._again(next(iter(self._contrasts([group], reference, chosen))), group, reference, chosen)
 
     def _again(self, found: Contrast, group: int, reference: int, chosen: Sequence[int]) -> Contrast:
-        """The contrast, whose pickles hold how it is computed; one of shares of records is data, and pickles as it is."""
-        if not isinstance(found, Contrast):
-            return found
+        """The contrast, whose pickles hold how it is computed."""
         labels = [self.categories[i] for i in chosen]
         return replace(found, again=partial(methodcaller("contrast", self.by[group], self.by[reference], labels), self))
 
@@ -160,7 +158,8 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
             A frame with a row for each comparison. It has the columns of the groups for the first group, the same with `against_` before
             their names for the second, then `difference`, `ratio` and `odds_ratio` of the first against the second, each a median with the
             columns `_low` and `_high` of its interval, and `probability`, that the category is more likely in the first. Groups in which
-            the category cannot occur, or nothing else, are left out.
+            the category cannot occur, or nothing else, are left out. Shares of the records have all groups, and the probabilities `equal`,
+            that both are the same, and `ratio_undefined` and `odds_ratio_undefined`, of 0/0.
 
         Raises:
             InvalidInputError: The category or the reference is unknown, or there is nothing to infer about it in the reference.
@@ -177,12 +176,12 @@ class ByGroup(FieldsAlone, Reading, Generic[T]):
             return self.iter_contrasts(former[0], category)
         share, groups = check_share(mass, "mass"), self._comparable(chosen := self._chosen(category))
         pairs = compared_pairs(groups, None if reference is None else self.by.index(reference))
-        found: dict[tuple[int, int], Contrast] = {}
+        rows: dict[tuple[int, int], dict[str, float]] = {}
         for j in sorted({second for _, second in pairs}):
             firsts = [i for i, second in pairs if second == j]
-            found |= zip(((i, j) for i in firsts), self._contrasts(firsts, j, chosen), strict=True)
-        numbers = contrast_columns([found[pair] for pair in pairs], share)
-        return pairs_frame(self.by, pairs, numbers, library)
+            found = zip(firsts, self._contrasts(firsts, j, chosen), strict=True)
+            rows |= {(i, j): contrast_figures(one, share) for i, one in found}
+        return pairs_frame(self.by, pairs, contrast_columns([rows[pair] for pair in pairs]), library)
 
     def iter_contrasts(self, category: Any, reference: Hashable) -> Iterator[tuple[Hashable, Contrast]]:
         """Yield every other group with the contrast of a category's probability against that in a reference group.
@@ -294,7 +293,7 @@ class SetsByGroup(Sets, EachGroup):
 class RecordsByGroup(EachGroup):
     """The shares of the records in each group."""
 
-    def contrast(self, first: Hashable, second: Hashable, category: Any) -> RecordContrast:  # type: ignore[override]
+    def contrast(self, first: Hashable, second: Hashable, category: Any) -> RecordContrast:
         """Compare the share of a category among the records of one group with that in another.
 
         It is exact but where a public total ties the sizes of the groups, or the noise is very wide: then it is from joint draws.

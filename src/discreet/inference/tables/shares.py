@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.errors import InvalidInputError, RefusedError, TooLargeError
+from discreet.errors import InvalidInputError, TooLargeError
 from discreet.inference.draws import shortest_of_draws, standard_error
 from discreet.inference.labelled import Figures
 from discreet.inference.noise_aware import score_of_probabilities
 from discreet.inference.pickles import FieldsAlone
 from discreet.inference.posterior import JointReading
-from discreet.inference.quantities import Contrast, DrawnQuantity
+from discreet.inference.quantities import Contrast, DrawnQuantity, no_mean_of_ratio
 from discreet.inference.reading import Reading
 from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
@@ -252,11 +252,6 @@ def contrast_of_draws(
 def _difference_moments(first: DrawnQuantity, second: DrawnQuantity) -> tuple[float, float]:
     """Return the mean and the deviation of the difference of two parts that are independent, with fixed weights."""
     return first.mean() - second.mean(), float(np.hypot(first.std(), second.std()))
-
-
-def no_mean_of_ratio() -> tuple[float, float]:
-    """Refuse: the mean of draws of a ratio says nothing where there is none."""
-    raise RefusedError("the mean of a ratio may be infinite, which draws do not show: median() and interval() are known")
 
 
 def check_some_possible(table: LatentTable, positions: Positions) -> None:

@@ -12,7 +12,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.inference.several.combine import drawn_alike
 from discreet.present import page
-from discreet.present.contrasts import named, quantities_of, quantity_words
+from discreet.present.contrasts import QUANTITIES, named, quantity_words
 from discreet.present.exports import file_of, summary_table
 from discreet.present.figures import CellFigures, CellNumbers, check_pairs, check_work
 from discreet.present.html import Html, element, isolated, joined, table, table_row
@@ -44,7 +44,6 @@ from discreet.web.state import Opened, Record
 
 if TYPE_CHECKING:
     from discreet.inference.quantities import Contrast
-    from discreet.inference.records import RecordContrast
     from discreet.present.page_rows import Shares
     from discreet.progress import Progress
 
@@ -169,22 +168,20 @@ def contrast(asked: ReadQuestion[ReadContrast], opened: Opened, tell: "Progress"
     return joined(_more_common(compared, names), _contrast_table(compared, asked), same("read-contrast", typed, python, note(typed)))
 
 
-def _compared(
-    asked: AnyQuestion, opened: Opened, tell: "Progress", over: tuple[str, ...], *arguments: Hashable
-) -> "Contrast | RecordContrast":
+def _compared(asked: AnyQuestion, opened: Opened, tell: "Progress", over: tuple[str, ...], *arguments: Hashable) -> "Contrast":
     """A contrast, of which intervals of any level can be asked."""
 
-    def compute() -> "Contrast | RecordContrast":
+    def compute() -> "Contrast":
         posterior: Any = asked_of(asked, opened, tell)
         if over and asked.how.of_records:
             raise InvalidInputError("groups are put together for shares of the population: choose these above")
         if over:
             return Margins(asked.record.release, over, OWN).contrast(posterior, *arguments)
-        found: Contrast | RecordContrast = posterior.contrast(*arguments)
+        found: Contrast = posterior.contrast(*arguments)
         return found
 
     key = (asked.key, asked.asked.prior, asked.asked.about, "contrast", over, *arguments)
-    found: Contrast | RecordContrast = opened.computed(key, compute)
+    found: Contrast = opened.computed(key, compute)
     return found
 
 
@@ -212,9 +209,9 @@ def other(asked: ReadQuestion[ReadOther], opened: Opened, tell: "Progress") -> H
     return joined(*warned, said, _contrast_table(compared, asked), taken, same("read-other", typed, None, note(typed)))
 
 
-def _more_common(compared: "Contrast | RecordContrast", names: list[str]) -> Html:
+def _more_common(compared: "Contrast", names: list[str]) -> Html:
     said = element("strong", chance(compared.probability))
-    equal = f", and just as common with probability {chance(compared.equal)}" if hasattr(compared, "equal") else ""
+    equal = f", and just as common with probability {chance(compared.more['equal'])}" if compared.more else ""
     words = isolated(names[0]), " is more common than ", isolated(names[1]), " with probability ", said, f"{equal}."
     return element("p", *words, class_="finding")
 
@@ -222,16 +219,17 @@ def _more_common(compared: "Contrast | RecordContrast", names: list[str]) -> Htm
 _QUANTITY_WORDS = {"difference": "first minus second", "ratio": "first divided by second", "odds ratio": "of their odds"}
 
 
-def _contrast_table(compared: "Contrast | RecordContrast", asked: AnyQuestion) -> Html:
+def _contrast_table(compared: "Contrast", asked: AnyQuestion) -> Html:
     heads = ("contrast", "median", f"{100.0 * asked.mass:g} % interval")
     rows = []
-    for name in quantities_of(compared):
+    for name in QUANTITIES:
         quantity = getattr(compared, name)
         words, median, interval = quantity_words(quantity, asked.mass)
         title = joined(words, element("span", f" {_QUANTITY_WORDS[quantity.name]}", class_="quiet"))
         rows.append(table_row(title, median, interval))
     named_both = joined(isolated(cut(named(compared.names[0]))), " against ", isolated(cut(named(compared.names[1]))))
-    return table(joined(named_both, ", noise allowed for"), heads, rows)
+    given = [element("p", f"{compared.given[0].upper()}{compared.given[1:]}.", class_="quiet")] if compared.given else []
+    return joined(table(joined(named_both, ", noise allowed for"), heads, rows), *given)
 
 
 # --- one share --------------------------------------------------------------------------------------------------------
