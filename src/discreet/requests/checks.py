@@ -1,6 +1,6 @@
 """Checks of a curator's data before a release, or a study. All results are private: nothing of them is written anywhere."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -113,19 +113,19 @@ def absent_words(file: str) -> str:
     return f"{plain(file)}, which study.corrections names, is not there: nothing is corrected"
 
 
-@dataclass(frozen=True)
-class AskedTable:
-    """A table that is checked: what is counted for it, and what then prepares its release."""
-
-    name: str
-    question: CountingQuestion
-    prepare: Callable[[Tallied], object]
-
-
 @forgets_variables
-def checked(source: Any, encoding: str, tables: Sequence[AskedTable], asked: type[Request], place: Place) -> DataCheck:
-    """Look at the data as the release would, and list what is in its way, in the words of the place where it is asked."""
-    questions = [table.question for table in tables]
+def checked(
+    source: Any,
+    encoding: str,
+    tables: Mapping[str, tuple[CountingQuestion, Callable[[Tallied], object]]],
+    asked: type[Request],
+    place: Place,
+) -> DataCheck:
+    """Look at the data as the release would, and list what is in its way, in the words of the place where it is asked.
+
+    `tables` says by name what is counted for each, and what then prepares its release.
+    """
+    questions = [question for question, _ in tables.values()]
     tallies = tallied(source, questions, encoding)
     if questions[0].strict:
         found: list[dict[str, list[str]]] = [{} for _ in questions]
@@ -135,16 +135,16 @@ def checked(source: Any, encoding: str, tables: Sequence[AskedTable], asked: typ
     bare = [replace(question, grouping=_without_places(question.grouping)) for question in questions]
     unplaced = tallies if questions[0].strict or bare == questions else tallied(source, bare, encoding)
 
-    def refusal(table: AskedTable, tally: Tallied) -> str | None:
+    def refusal(name: str, tally: Tallied) -> str | None:
         try:
-            table.prepare(tally)
+            tables[name][1](tally)
         except DiscreetError as error:
-            return _NO_PLACE if _is_homeless(tally) else spoken(error.in_shell, asked, place, table.name)
+            return _NO_PLACE if _is_homeless(tally) else spoken(error.in_shell, asked, place, name)
         return None
 
     every = [
-        TableCheck(table.name, undeclared, _missing(tally, groups), _hint(tally), refusal(table, tally), _places(table.question))
-        for table, tally, groups, undeclared in zip(tables, tallies, unplaced, found, strict=True)
+        TableCheck(name, undeclared, _missing(tally, groups), _hint(tally), refusal(name, tally), _places(tally.question))
+        for name, tally, groups, undeclared in zip(tables, tallies, unplaced, found, strict=True)
     ]
     nameless, several = any(tally.tally.nameless for tally in tallies), any(tally.tally.several for tally in tallies)
     return DataCheck(tuple(every), nameless, several, remedy=spoken(_REMEDY, asked, place))

@@ -522,14 +522,14 @@ class ReleaseRequest(Request):
 
     def examined(self, data: Any = None, place: "Place" = "shell") -> "DataCheck":
         """Check the data for the curator before the release, in the words of the place where it is asked. All results are private."""
-        from discreet.requests.checks import AskedTable, checked
+        from discreet.requests.checks import checked
 
         self.check()
         if data is None and self.file == STANDARD_INPUT:
             raise InvalidInputError("check reads the data more than once, which standard input does not allow: name a file")
-        asked = AskedTable("", self.question(), self.settled)
+        tables = {"": (self.question(), self.settled)}
         with opened(self.file) as file:
-            return checked(file if data is None else data, self.encoding, [asked], type(self), place)
+            return checked(file if data is None else data, self.encoding, tables, type(self), place)
 
     def prepared(self, counts: "CategoryCounts | TableCounts") -> "Prepared":
         """Everything about the release of these counts, but the draw."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from math import log10
 from shlex import quote
 from types import MappingProxyType
@@ -74,6 +75,11 @@ def download(label: str, route: str, forms: str, name: str, *, primary: bool = F
     """A button that saves what a route answers to these forms, whose ids have spaces between them, under this name."""
     kind = {"class_": "primary"} if primary else {}
     return element("button", label, type="button", data_download=route, data_form=forms, data_name=name, **kind)
+
+
+def written(screen: str) -> str:
+    """The HTML of a screen before anything is asked, as its file has it."""
+    return resources.files("discreet.web").joinpath(f"static/{screen}.html").read_text("utf-8")
 
 
 def part(legend: str, *content: Html, **attributes: str) -> Html:

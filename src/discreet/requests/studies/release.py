@@ -20,7 +20,7 @@ from discreet.frames import forgets_variables
 from discreet.ledger.ledger import Ledger, warn_of_second_budget
 from discreet.record.new_files import put_over, sync_folder, written_beside
 from discreet.record.release import Release
-from discreet.requests.checks import AskedTable, absent_words, checked
+from discreet.requests.checks import absent_words, checked
 from discreet.requests.release import ReleaseRequest
 from discreet.requests.release_steps import check_budget, check_charged, longest_text, printable, source_of
 from discreet.requests.studies.published import check_same, manifest, read_folder
@@ -103,7 +103,7 @@ def check(study: Study, source: Any, corrections: "str | os.PathLike[str] | None
     """Return the findings in the data that stand in the way of a release: for the curator alone."""
     questions = study.questions(study.read_corrections(corrections))
     asked = zip(study.requests.items(), questions, strict=True)
-    tables = [AskedTable(name, question, request.settled) for (name, request), question in asked]
+    tables = {name: (question, request.settled) for (name, request), question in asked}
     with in_study():
         found = checked(study.path if source is None else source, study.encoding, tables, ReleaseRequest, "study")
     return replace(found, absent=study.absent_corrections if corrections is None else None)

@@ -1,6 +1,6 @@
 """The card of a dataset: its budget, what is left of it as a picture, and what one more release would leave."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -70,47 +70,23 @@ def _bars(statement: Statement, charge: Charge | None, *, refused: bool, place: 
     kept = budget.filter
     name = "ε" if kept is None else "ε by the plain sum, which the filter may go beyond"
 
-    def bar(title: str, key: str, amounts: "_Amounts", whole: Fraction) -> Html:
-        segments = _segments(statement, amounts, refused=refused)
-        ratio = amounts.spent / whole
+    def bar(title: str, key: str, amount: Callable[[Spend | Charge], Fraction], used: Fraction, whole: Fraction) -> Html:
+        segments = [BarSegment("spend", amount(line), line_words(line)) for line in statement.latest]
+        if earlier := statement.spends - len(segments):
+            segments.insert(0, BarSegment("earlier", used - sum((one.amount for one in segments), Fraction(0)), _earlier(earlier)))
+        if charge is not None:
+            segments.append(BarSegment("refused" if refused else "preview", amount(charge), "this release"))
+        ratio = used / whole
         words = f"{title}: {_share(ratio)} used by {count}" if statement.spends else f"{title}: {count}"
         head = element("p", element("span", title), element("span", f"{_share(ratio)} used"), class_="bar-words")
-        return joined(head, spends_bar(f"{place}-{key}", segments, whole, words))
+        return joined(head, spends_bar(f"{place}-{key}", [one for one in segments if one.amount > 0], whole, words))
 
-    yield bar(
-        name,
-        "epsilon",
-        _Amounts(spent.epsilon, [line.loss.epsilon for line in statement.latest], None if charge is None else charge.loss.epsilon),
-        budget.total.epsilon,
-    )
+    yield bar(name, "epsilon", lambda one: one.loss.epsilon, spent.epsilon, budget.total.epsilon)
     if kept is not None and statement.divergence is not None:
-        lines = [line.divergence or Fraction(0) for line in statement.latest]
-        wanted = None if charge is None else charge.divergence
-        yield bar(f"Rényi divergence by the {kept}", "filter", _Amounts(statement.divergence, lines, wanted), kept.limit)
+        title = f"Rényi divergence by the {kept}"
+        yield bar(title, "filter", lambda one: one.divergence or Fraction(0), statement.divergence, kept.limit)
     elif budget.total.delta:
-        lines = [line.loss.delta for line in statement.latest]
-        wanted = None if charge is None else charge.loss.delta
-        yield bar("δ", "delta", _Amounts(spent.delta, lines, wanted), budget.total.delta)
-
-
-@dataclass(frozen=True)
-class _Amounts:
-    """The amounts of one bar: all that was spent, the latest spends, and what one more release would take."""
-
-    spent: Fraction
-    latest: Sequence[Fraction]
-    wanted: Fraction | None
-
-
-def _segments(statement: Statement, amounts: _Amounts, *, refused: bool) -> list["BarSegment"]:
-    earlier = statement.spends - len(statement.latest)
-    found = [BarSegment("spend", amount, line_words(line)) for line, amount in zip(statement.latest, amounts.latest, strict=True)]
-    if earlier:
-        rest = amounts.spent - sum(amounts.latest, Fraction(0))
-        found.insert(0, BarSegment("earlier", rest, _earlier(earlier)))
-    if amounts.wanted is not None:
-        found.append(BarSegment("refused" if refused else "preview", amounts.wanted, "this release"))
-    return [segment for segment in found if segment.amount > 0]
+        yield bar("δ", "delta", lambda one: one.loss.delta, spent.delta, budget.total.delta)
 
 
 def _earlier(number: int) -> str:

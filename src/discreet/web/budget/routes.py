@@ -15,8 +15,9 @@ from discreet.ledger.budgets import Loss
 from discreet.present.html import Html, element, isolated, joined
 from discreet.requests.budget import BudgetRequest
 from discreet.requests.fields import FieldContext, WrongError, labelled
-from discreet.web.budget.view import dataset_view, ledger_field, ledger_view, opening, same_creation
+from discreet.web.budget.view import dataset_view, ledger_field, ledger_view, same_creation
 from discreet.web.forms import KEEP_SHOWN, messages, typed
+from discreet.web.parts import written
 from discreet.web.state import Ledgers, opened_ledger
 
 __all__ = ["ROUTES", "Budgets"]
@@ -69,7 +70,9 @@ def _check_name(name: str | None, _: FieldContext) -> None:
 
 
 async def _opening(request: Request) -> Response:
-    return HTMLResponse(opening(request.app.state.budgets.ledgers.default))
+    """The screen before a ledger is open; the one that the page begins with is opened at once."""
+    default = request.app.state.budgets.ledgers.default
+    return HTMLResponse(written("budget").replace("LOAD", "load, " if default else "").replace("FIELD", ledger_field(default)))
 
 
 async def _opened(request: Request) -> Response:

@@ -196,48 +196,6 @@ def _same(place: str, command: str | None, shown: str, *lines: str) -> Html:
     return same(place, command, python, note(command, shown))
 
 
-_LEDGER_HINT = (
-    "A file, such as ledger.db, or postgresql://user@host/database. For a new ledger, type the name of a new file. Keep "
-    "a password in ~/.pgpass or in PGPASSWORD; one that is typed here "
-    "is used, and not shown again."
-)
-
-
-def opening(default: str) -> Html:
-    """The screen before a ledger is open; the one that the page begins with is opened at once."""
-    head = element(
-        "header",
-        element("h1", "Keep a budget"),
-        element(
-            "p",
-            "Every release about the same people uses up some of their privacy. A ledger says how much may ever be spent on a dataset, "
-            "and what has been.",
-            class_="lead",
-        ),
-        class_="budget-head",
-    )
-    button = element("button", "Open", type="submit", class_="primary")
-    row = element("div", ledger_field(default), button, class_="budget-open")
-    hint = element("p", _LEDGER_HINT, class_="hint", id="budget-ledger-hint")
-    chosen = void("input", id="budget-chosen", name="dataset", type="hidden", value="")
-    form = element(
-        "form",
-        element("label", "Ledger", for_="budget-ledger"),
-        row,
-        hint,
-        _error("ledger"),
-        chosen,
-        id="budget-form",
-        hx_post="/budget/open",
-        hx_trigger="load, submit, refresh" if default else "submit, refresh",
-        hx_target="#budget-answer",
-        hx_sync="this:replace",
-        autocomplete="off",
-        novalidate="",
-    )
-    return element("div", head, form, element("div", id="budget-answer", class_="budget-answer"), class_="budget")
-
-
 def ledger_field(value: str, **attributes: str) -> Html:
     """Make the field for the ledger; what is shown in it has no password."""
     return void(

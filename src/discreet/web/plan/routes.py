@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -15,14 +14,14 @@ from discreet.requests.fields import WrongError, labelled
 from discreet.requests.plan_screen import FURTHER_PART, GOAL_PART, PRIVACY_PART, QUESTION_PART, GoalQuestion, PlanQuestion
 from discreet.requests.release import RESEARCH_PART
 from discreet.web.forms import KEEP_SHOWN, messages, tab_of, typed
-from discreet.web.parts import folded, part, rows
+from discreet.web.parts import folded, part, rows, written
 from discreet.web.plan.answer import answer, example, is_quick
 from discreet.web.plan.later import compared, curves, goal
 from discreet.web.state import Turns
 
 _LATER = ("answer", "example", "curves", "compared")
 """The places that slow answers fill: what is computed for them ends when the question changes."""
-_PAGE = resources.files("discreet.web").joinpath("static/plan.html").read_text("utf-8")
+_PAGE = written("plan")
 _FIELDS, _GOAL_FIELDS = labelled(PlanQuestion), labelled(GoalQuestion)
 _STALE = "Something in the form is not right yet: what is shown here is the answer from before."
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from discreet import limits
 from discreet.errors import DiscreetError
 from discreet.present.exports import TABLE_ENDINGS
 from discreet.present.html import Html, element, joined
@@ -15,17 +16,19 @@ from discreet.progress import Progress
 from discreet.requests.fields import WrongError, labelled
 from discreet.requests.read_screen import ReadContrast, ReadMargins, ReadOther, ReadRequest, ReadShares, ReadTable, ReadThreshold
 from discreet.web.forms import KEEP_SHOWN, file_route, messages, name_sent, one_line, tab_of, typed
+from discreet.web.parts import written
 from discreet.web.read import answers as read_answers
 from discreet.web.read.answers import table_file, table_same
 from discreet.web.read.question import Asked, ReadQuestion, question
-from discreet.web.read.view import opened_record, opening
+from discreet.web.read.view import opened_record
 from discreet.web.state import Opened, read
 
 __all__ = ["ROUTES", "Opened"]
 
 
 async def _opening(_: Request) -> Response:
-    return HTMLResponse(opening())
+    """The place where a record is opened: by choosing a file, by dropping one, or by pasting it."""
+    return HTMLResponse(written("read").replace("MOST", str(limits.REQUEST_BYTES)))
 
 
 async def _open(request: Request) -> Response:

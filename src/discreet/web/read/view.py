@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from discreet import limits
 from discreet.present import page
 from discreet.present.html import Html, element, isolated, joined, void
 from discreet.present.page_rows import cut, parameters
@@ -39,49 +38,6 @@ if TYPE_CHECKING:
 _QUICK_GROUPS = 50
 """Groups up to which two of them are compared without being asked for: where a total ties more, that takes a while."""
 _SETTINGS_FORM = "#read-settings"
-
-
-# --- opening ----------------------------------------------------------------------------------------------------------
-
-
-def opening() -> Html:
-    """Make the place where a record is opened: by choosing a file, by dropping one, or by pasting it."""
-    words = (
-        "A record is the public file of a release: JSON, Parquet, or a report page. "
-        "It is read by your own machine, and nothing is sent anywhere."
-    )
-    picker = void(
-        "input", type="file", id="read-file", class_="unseen", accept=".json,.parquet,.html,.htm", aria_describedby="read-file-error"
-    )
-    drop = element(
-        "div",
-        picker,
-        element("label", "Choose a file", for_="read-file", class_="primary"),
-        element("span", "or drop it anywhere on this page", class_="quiet"),
-        class_="drop",
-    )
-    area = element("textarea", id="read-pasted", rows="5", spellcheck="false", autocomplete="off", aria_describedby="read-file-error")
-    paste = element(
-        "details",
-        element("summary", "Paste a record instead"),
-        element("label", "The text of a record or of a report page", for_="read-pasted"),
-        area,
-        element("button", "Open what was pasted", type="button", id="read-paste"),
-    )
-    hero = element(
-        "div",
-        element("h1", "Read a record"),
-        element("p", "See what a private release says, how sure it is, and whether its promise holds.", class_="lead"),
-        element("p", words, class_="quiet"),
-        class_="hero",
-    )
-    wrong = element("p", id="read-file-error", class_="error", aria_live="polite")
-    most = {"data_most": str(limits.REQUEST_BYTES)}
-    return joined(
-        element("section", hero, drop, paste, wrong, id="read-open", aria_label="Open a record", **most),
-        element("p", id="read-status", class_="unseen", role="status"),
-        element("article", id="read-record"),
-    )
 
 
 # --- a record ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from importlib import resources
 from secrets import token_urlsafe
 from threading import Lock
 from typing import TypeVar
@@ -27,6 +26,7 @@ from discreet.requests.release import CheckRequest
 from discreet.requests.studies.file import with_table
 from discreet.requests.studies.questions import StudyTextRequest
 from discreet.web.forms import KEEP_SHOWN, field, file_route, in_page, messages, name_sent, tab_of, typed
+from discreet.web.parts import written
 from discreet.web.read import view as read_view
 from discreet.web.release.context import ReleaseContext
 from discreet.web.release.question import FIELDS, Question, check_file, packed, read, read_study
@@ -47,7 +47,7 @@ from discreet.web.release.view import (
 from discreet.web.state import Record, file_name
 from discreet.web.state import read as read_record
 
-_RELEASE_FORM = resources.files("discreet.web").joinpath("static/release.html").read_text("utf-8")
+_RELEASE_FORM = written("release")
 _LISTED_RELEASES = 20
 """Releases that are listed: the last ones."""
 _BESIDE = {"--other-group ": "by", "--other ": "categories", "--nulls ": "nulls", "--encoding": "encoding"}
