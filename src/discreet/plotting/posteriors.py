@@ -38,24 +38,6 @@ if TYPE_CHECKING:
     from discreet.record.release import Release
 
 
-__all__ = [
-    "draw_release",
-    "group_label",
-    "heading",
-    "known",
-    "label",
-    "lines_of",
-    "longest_line",
-    "named",
-    "plot_errors",
-    "plot_marginals",
-    "plot_quantity",
-    "plot_release",
-    "plot_widths",
-    "row_label",
-    "title_of_contrasts",
-]
-
 _UNDRAWN_TAIL, _CURVE_POINTS = 1e-4, 400
 """Probability beyond either end of a curve, and the points that it is drawn through."""
 _UNDRAWN_QUANTITY, _QUANTITY_POINTS = 1e-3, 121

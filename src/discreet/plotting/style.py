@@ -23,34 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = [
-    "ESTIMATE",
-    "INK",
-    "MECHANISMS",
-    "NOISE",
-    "ON_DARK",
-    "PAPER",
-    "QUIET",
-    "RC",
-    "RULE",
-    "SAMPLING",
-    "SERIES",
-    "Dash",
-    "MarkStyle",
-    "add_to_title",
-    "content_of",
-    "drawing",
-    "dress",
-    "entitle",
-    "entitle_figure",
-    "house_style",
-    "legend_below",
-    "log_ticks",
-    "look_of",
-    "new_axes",
-    "percentages",
-]
-
 INK = "#1b1e23"
 """Text, axes and the lattice mechanism."""
 PAPER = "#fdfdfd"

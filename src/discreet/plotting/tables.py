@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from discreet.inference.tables.one_by_one import ByGroup
     from discreet.model.cells import GroupLook, Sort
 
-__all__ = ["draw_contrasts", "draw_table", "plot_contrasts", "plot_groups", "plot_one", "plot_ranks", "plot_table"]
-
 _PANELS_BESIDE = 4
 """Panels beside each other; more are below them."""
 _BESIDE_ROWS, _BESIDE_PANELS = 0.9, 0.9

@@ -17,8 +17,6 @@ from discreet.record.json import NAME_A_RECORD
 from discreet.record.release import Release
 from discreet.text import plain
 
-__all__ = ["RecordKind", "block_of", "read", "record_kind", "record_of", "records_in"]
-
 _PARQUET_START = b"PAR1"
 """The first bytes of a Parquet file."""
 

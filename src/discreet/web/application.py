@@ -29,7 +29,7 @@ from discreet.web.read import routes as read_screen
 from discreet.web.release import routes as release_screen
 from discreet.web.release.context import ReleaseContext
 from discreet.web.release.store import Store, default_folder
-from discreet.web.state import Ledgers, Turns, Uploads
+from discreet.web.state import Ledgers, Opened, Turns, Uploads
 
 _FILES = {
     "/": ("web", "static/index.html", "text/html"),
@@ -63,7 +63,7 @@ def application(keys: access.Keys, private: Path, ledger: str | None = None) -> 
     app.state.drafts = forms.Drafts()
     app.state.turns = Turns()
     app.state.quick_turns = Turns()
-    app.state.records = read_screen.Opened()
+    app.state.records = Opened()
     app.state.ledgers = Ledgers(ledger)
     app.state.desk = ReleaseContext(Store(default_folder()), Uploads(private), app.state.ledgers)
     app.state.budgets = budget_screen.Budgets(app.state.ledgers)

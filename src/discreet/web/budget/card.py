@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from discreet.errors import BudgetError, InvalidInputError
 from discreet.ledger.budgets import Charge, Loss, Spend, checked_promise, period_words
@@ -14,27 +14,22 @@ from discreet.present.budgets import hidden, left_words
 from discreet.present.html import Html, element, isolated, joined
 from discreet.record.guarantee import Guarantee, stay_words
 
-if TYPE_CHECKING:
-    from discreet.mechanisms.base import Mechanism
-
 _NARROW_SEGMENT = 0.5
 """Per cent of a bar: a narrower segment has no gap around it, which would leave nothing of it."""
 Promised = Guarantee | Loss
 """The promise of one more release: a loss alone is taken to be about the budget's own neighbours."""
 
 
-def budget_card(
-    statement: Statement, release: "Promised | Charge | None" = None, mechanism: "Mechanism | None" = None, *, place: str = "budget"
-) -> Html:
+def budget_card(statement: Statement, release: Promised | Charge | None = None, *, place: str = "budget") -> Html:
     """The card of a statement, whose latest spends have a segment each.
 
     With `release`, the guarantee of one that is about to be made, the card also says what it would be charged and what would be left,
-    or why it would be refused; with its mechanism a filter may be charged less. `place` is unique on the page.
+    or why it would be refused. `place` is unique on the page.
     """
     budget, charge, refusal = statement.budget, None, None
     if release is not None:
         try:
-            charge = release if isinstance(release, Charge) else charge_for(budget, checked_promise(release, 0), mechanism)
+            charge = release if isinstance(release, Charge) else charge_for(budget, checked_promise(release, 0), None)
             check_affordable(statement, charge)
         except (BudgetError, InvalidInputError) as error:
             refusal = str(error)

@@ -20,8 +20,6 @@ from discreet.web.forms import KEEP_SHOWN, messages, typed
 from discreet.web.parts import written
 from discreet.web.state import Ledgers, opened_ledger
 
-__all__ = ["ROUTES", "Budgets"]
-
 _AT_ONCE = 8
 """Ledgers that are read at the same time: a database that does not answer must not keep the rest of the page waiting."""
 _CREATIONS = 256

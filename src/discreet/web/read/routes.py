@@ -23,8 +23,6 @@ from discreet.web.read.question import Asked, ReadQuestion, question
 from discreet.web.read.view import opened_record
 from discreet.web.state import Opened, read
 
-__all__ = ["ROUTES", "Opened"]
-
 
 async def _opening(_: Request) -> Response:
     """The place where a record is opened: by choosing a file, by dropping one, or by pasting it."""
