@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _OUTER_COUNTS = 1e-14
 """Posterior probability of counts and of totals that are left out at either end where n is private."""
-_DECIMALS = 14
+_EQUAL_DIGITS = 14
 """Decimals of a difference of shares, digits of a ratio: equal ones are one float, and those of up to a million records told apart."""
 Names = tuple[Hashable, Hashable]
 Infinite = tuple[bool | None, bool | None]
@@ -121,7 +121,7 @@ class ComparedShares(DiscreteLaw, Quantity):
     def _rounded(self, values: Any) -> Floats:
         """Numbers of which equal ones are one float: a difference to so many decimals, a ratio to so many digits."""
         mantissa, power = np.frexp(values) if self.logarithmic else (values, 0)
-        return np.asarray(np.ldexp(np.round(mantissa, _DECIMALS), power))
+        return np.asarray(np.ldexp(np.round(mantissa, _EQUAL_DIGITS), power))
 
     def pmf(self, x: ArrayLike) -> Floats:
         """The probability that it is just this."""
