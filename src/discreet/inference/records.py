@@ -63,13 +63,17 @@ class ShareOfRecords(DiscreteLaw):
 
 
 def law_of(value: Floats, weight: Floats, label: Hashable, omitted: float, least: tuple[int, int] = (1, 1)) -> ShareOfRecords:
-    """The law on values that may stand several times: equal fractions are equal floats, since a division is rounded correctly."""
-    held = weight > 0.0
+    """The law on values that may stand several times: equal fractions are equal floats, since a division is rounded correctly.
+
+    It is given that there is a number: where there is none the value is NaN, and what is omitted weighs the more.
+    """
+    held = (weight > 0.0) & ~np.isnan(value)
     if not held.any():  # there are no records
         return ShareOfRecords(np.full(1, np.nan), np.ones(1), label, omitted)
     found, place = np.unique(value[held], return_inverse=True)
     probability = np.bincount(place, weights=weight[held])
-    return ShareOfRecords(found, probability / probability.sum(), label, omitted, least)
+    some = float(probability.sum())
+    return ShareOfRecords(found, probability / some, label, min(1.0, omitted / (some / float(weight.sum()))), least)
 
 
 # --- two shares -------------------------------------------------------------------------------------------------------
@@ -101,7 +105,7 @@ class ComparedShares(DiscreteLaw, Quantity):
             listed = [np.broadcast_arrays(_number(self.name, a, b, n), mine * other) for a, b, n, mine, other in self.pairs]
             value, weight = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*listed, strict=True))
             undefined = float(weight[np.isnan(value)].sum() / weight.sum())
-        return law_of(self._rounded(value), np.where(np.isnan(value), 0.0, weight), None, self.omitted), undefined
+        return law_of(self._rounded(value), weight, None, self.omitted), undefined
 
     @cached_property
     def value(self) -> Floats:
@@ -232,7 +236,9 @@ def of_same_records(parts: Sequence[PairWeights], names: Names, omitted: float, 
     values = sum(part.split.size * part.rest.shape[1] for part in parts)
     if values > limits.MIXTURE_CELLS:
         raise TooLargeError(f"up to {limits.MIXTURE_CELLS:,} differences of shares are listed, and the noise leaves {values:,} possible")
-    return RecordContrast.of(names, list(map(_pairs, parts)), omitted, (infinite, infinite))
+    pairs, whole = list(map(_pairs, parts)), sum(float(part.split.sum(axis=1) @ part.rest.sum(axis=1)) for part in parts)
+    some = sum(float(mine.sum(axis=(1, 2)) @ other.sum(axis=(1, 2))) for *_, mine, other in pairs)
+    return RecordContrast.of(names, pairs, min(1.0, omitted / (some / whole)) if some else omitted, (infinite, infinite))
 
 
 def _pairs(part: PairWeights) -> Pairs:
@@ -312,9 +318,8 @@ class RecordShares(FieldsAlone, Reading):
         check_cells(len(counts.marginal(i).value) * (high - low + 1))
         first, least, weights = counts.joint(i, _OUTER_COUNTS)
         x, totals = (low + np.arange(size, dtype=np.float64) for low, size in zip((first, least), weights.shape, strict=True))
-        some = totals > 0.0
-        omitted = min(1.0, counts.omitted + max(0.0, 1.0 - float(weights.sum())))
-        return law_of((x[:, None] / totals[some]).ravel(), weights[:, some].ravel(), label, omitted, fewest)
+        omitted = counts.omitted + max(0.0, 1.0 - float(weights.sum()))
+        return law_of((x[:, None] / np.where(totals > 0.0, totals, np.nan)).ravel(), weights.ravel(), label, omitted, fewest)
 
     def contrast(self, first: Any, second: Any) -> RecordContrast:
         """Compare the shares of two categories, or of two sets of them, among these records: exactly, unless the noise is very wide.

@@ -10,6 +10,7 @@ from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
 from discreet.inference.quantities import DrawnQuantity
+from discreet.inference.records import law_of
 from discreet.sampling import SeededBits
 from tests.inference.tables.worlds import GRID, Floats, TableWorld, lattice_constant, random_world
 
@@ -105,6 +106,16 @@ def score_difference(world: TableWorld, posterior: Any) -> float:
         else:
             assert np.isnan(records.mean()[i])
     return float(max(found))
+
+
+def test_what_is_omitted_of_shares_weighs_more_where_records_are_unlikely() -> None:
+    law = law_of(np.array([0.0, 1.0, np.nan]), np.array([4e-9, 6e-9, 1.0 - 1e-8]), "c0", 1e-15)
+    np.testing.assert_allclose([law.omitted, *law.probability], [1e-7, 0.4, 0.6], rtol=1e-12)
+    world = replace(random_world(3), promise="total", possible=np.ones((2, 2), dtype=np.bool_), a=np.array([[1.0, 2.0], [1.0, 2.0]]))
+    world = replace(world, epsilon=2.0, sizes=np.array([4, 0]), shares=np.array([1.0, 1e-12]), raw=np.array([[2, 2], [1, -1]]))
+    found = world.posterior().records["g1"].marginal("c0")
+    share, chance, _ = shares_of_records(world, 1, [0])
+    assert abs(found.mean() - mean_and_std(share, chance)[0]) <= found.omitted + 1e-12
 
 
 DIFFERENCES = (records_difference, sets_difference, score_difference)

@@ -163,8 +163,11 @@ def random_world(seed: int) -> TableWorld:
     most = {"sizes": 7, "total": 3, "nothing": 5 if k == 2 else 3}[promise]
     sizes = rng.integers(0, most, groups) * possible.any(axis=1)
     sizes[possible.sum(axis=1).argmax()] += 1
-    shared = np.round(10.0 ** rng.uniform(-1.5, 1.2, (1, k)), 4)
-    own = np.round(10.0 ** rng.uniform(-1.5, 1.2, (groups, k)), 4)
+    lowest, highest = (-8.0, 1.7) if seed % 2 else (-1.5, 1.2)
+    shared, own = (
+        np.array([[float(f"{part:.4g}") for part in row] for row in 10.0 ** rng.uniform(lowest, highest, (rows, k))])
+        for rows in (1, groups)
+    )
     a = np.where(rng.random((groups, 1)) < 0.3, own, shared)
     shares = np.round(10.0 ** rng.uniform(-1.0, 1.0, groups), 3)
     raw = np.where(possible, rng.integers(-4, 9, (groups, k)), 0)
