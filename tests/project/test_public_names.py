@@ -96,13 +96,13 @@ REPLACED = {
     "numerics/test_gamma": {"gamma.STIRLING"},
     "analysis/test_privacy": {"dc.mechanisms.Exponential._is_symmetric", "Mechanism._is_symmetric"},
     # The samplers: an enclosure that stays wide, and bounds that are never met, do not occur by themselves.
-    "sampling/test_coins": {"coins.WORD"},
+    "sampling/test_coins": {"bits.WORD"},
     "sampling/test_bits": {"module.name"},
     "sampling/test_two_categories": {"module.ladder"},
-    "sampling/test_lattice": {"lattice_total.ladder"},
+    "sampling/test_lattice": {"noise.ladder"},
     "sampling/test_bulk": {"bulk.DENSE", "bulk.subset_array", "bulk.table_words"},
     "sampling/test_inversion": {"module.name"},
-    "sampling/test_listed": {"coins.WORD"},
+    "sampling/test_listed": {"bits.WORD"},
     # Counted, or told not to happen: which way a computation takes is not seen in what it gives.
     "data/test_spelling": {"discreet.data.count.holds_numbers"},
     "inference/tables/test_sums": {"sums.spectra"},
@@ -190,8 +190,8 @@ def test_no_private_name_is_looked_into_and_no_part_is_replaced_but_those_listed
 @pytest.mark.parametrize(
     ("source", "names"),
     [
-        ("from discreet.sampling.coins import _flip", {"_flip"}),
-        ("from discreet.sampling import coins\ncoins._flip()", {"_flip"}),
+        ("from discreet.sampling.bits import _flip", {"_flip"}),
+        ("from discreet.sampling import bits\nbits._flip()", {"_flip"}),
         ("import discreet as dc\ndc.Beta(1, 1)._exact", {"_exact"}),
         ("def test(ledger): return ledger._where", {"_where"}),
         ("def test(monkeypatch): monkeypatch.setattr('discreet.limits._MOST', 1)", {"_MOST"}),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import SeededBits
-from discreet.sampling import coins as coins
-from discreet.sampling.coins import bernoulli, endpoints, ladder
+from discreet.sampling import bits as bits
+from discreet.sampling.bits import bernoulli, endpoints, ladder
 from tests.sampling.loop_samplers import bernoulli_exp, bernoulli_ratio
 from tests.sampling.support import ScriptedBits, law_by_enumeration
 
@@ -58,7 +58,7 @@ def test_an_exponential_coin_with_a_negative_exponent_raises() -> None:
 @pytest.mark.parametrize("precision", [2, 8, 64])
 def test_a_real_coin_is_bracketed_by_enumeration(monkeypatch: pytest.MonkeyPatch, exponent: str, precision: int) -> None:
     """With words of one bit, every string of 14 bits is tried; all but two or three of them decide, and rightly."""
-    monkeypatch.setattr(coins, "WORD", 1)
+    monkeypatch.setattr(bits, "WORD", 1)
     value = Fraction(exponent)
     law, undecided = law_by_enumeration(lambda source: bernoulli(source, ladder(lambda: (-ball(value)).exp(), precision)), LENGTH)
     yes = law.get(True, Fraction(0))

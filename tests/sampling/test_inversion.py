@@ -12,8 +12,8 @@ from flint import arb, ctx
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
 from discreet.sampling import BitSource, CountedBits, SeededBits, SystemBits, inversion, noise
+from discreet.sampling.bits import PRECISION
 from discreet.sampling.bulk import draw_array, lattice_blocks, located
-from discreet.sampling.coins import PRECISION
 from discreet.sampling.inversion import Inversion
 from discreet.sampling.noise import NoiseLaw
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, StringBits, law_by_enumeration

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
 
-from discreet.sampling import CountedBits, SeededBits, lattice_total
+from discreet.sampling import CountedBits, SeededBits, noise
+from discreet.sampling.attempts import composition
+from discreet.sampling.bits import ladder
 from discreet.sampling.bulk import lattice_array, lattice_blocks
-from discreet.sampling.coins import ladder
-from discreet.sampling.compositions import composition
 from discreet.sampling.noise import discrete_laplace_law, geometric_law
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, law_by_enumeration
 from tests.support import lattice
@@ -116,27 +116,27 @@ def test_compositions_are_exactly_uniform(total: int, parts: int) -> None:
 @pytest.mark.parametrize(("k", "epsilon"), list(product([2, 3, 10, 1000], ["0.001", "0.3", "1", "20"])))
 def test_the_mode_is_where_the_negative_binomial_is_largest(k: int, epsilon: str) -> None:
     exact = Fraction(epsilon)
-    mode = lattice_total.mode(k, exact)
+    mode = noise.likeliest_total(k, exact)
     for neighbour in (mode - 1, mode + 1):
         if neighbour >= 0:
             with ctx.workprec(256):
-                assert lattice_total.relative_mass(neighbour, mode, k, exact) < 1
+                assert noise.relative_mass_of_total(neighbour, mode, k, exact) < 1
     exact_ratio = Fraction(comb(mode + k, k - 1), comb(mode + k - 1, k - 1)) * Fraction(exp(-exact / 2))
     with ctx.workprec(256):
-        assert float(lattice_total.relative_mass(mode + 1, mode, k, exact)) == pytest.approx(float(exact_ratio), rel=1e-9)
+        assert float(noise.relative_mass_of_total(mode + 1, mode, k, exact)) == pytest.approx(float(exact_ratio), rel=1e-9)
 
 
 def test_wide_first_enclosures_change_no_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact, peak = Fraction(1, 2), lattice_total.mode(30, Fraction(1, 2))
-    expected = [lattice_total.accepts(SeededBits(i), peak + i % 40 - 20, peak, 30, exact) for i in range(300)]
+    exact, peak = Fraction(1, 2), noise.likeliest_total(30, Fraction(1, 2))
+    expected = [noise.accepts_total(SeededBits(i), peak + i % 40 - 20, peak, 30, exact) for i in range(300)]
     assert 50 < sum(expected) < 290
 
     def wide(*arguments: object) -> object:
         yield arb("0.5", "0.5")
         yield from ladder(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(lattice_total, "ladder", wide)
-    assert [lattice_total.accepts(SeededBits(i), peak + i % 40 - 20, peak, 30, exact) for i in range(300)] == expected
+    monkeypatch.setattr(noise, "ladder", wide)
+    assert [noise.accepts_total(SeededBits(i), peak + i % 40 - 20, peak, 30, exact) for i in range(300)] == expected
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(3, "1"), (3, "0.01"), (10, "1"), (40, "3")])

@@ -21,7 +21,7 @@ from discreet.model.sensitivity import TABLED_ERROR
 from discreet.numerics.balls import ball, gap_ball, refine, working_precision
 from discreet.numerics.exponentials import DECAY_ERROR, FALL_ERROR, decay, fall, fall_of
 from discreet.numerics.gap_tables import FINE_ERROR, GapTable
-from discreet.sampling import Listed, SeededBits, Weights, coins
+from discreet.sampling import Listed, SeededBits, Weights, bits
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, World, draws, law_by_enumeration
 from tests.support import Floats, mostly_slow
 
@@ -115,7 +115,7 @@ def coarse(world: World, rate: Fraction, scale: int = 6) -> Listed:
 
 @pytest.mark.parametrize("world", [World(("1", "1"), (1, 2), "3", "smooth"), World(("0.5", "1", "2"), (0, 1, 1), "5", "global")], ids=str)
 def test_every_string_of_bits_gives_the_exact_law_and_not_one_ten_percent_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coins, "WORD", 8)
+    monkeypatch.setattr(bits, "WORD", 8)
     sampler = coarse(world, world.rate)
     law, undecided = law_by_enumeration(sampler.attempt, 16)
     assert law[None] > Fraction(1, 40)  # rejections, which only the fallback makes

@@ -17,7 +17,7 @@ from discreet.mechanisms.proposals import good_weights
 from discreet.numerics.balls import ball, gap_ball
 from discreet.sampling import SeededBits
 from discreet.sampling import many_categories as module
-from discreet.sampling.coins import ladder
+from discreet.sampling.bits import ladder
 from discreet.sampling.domination import CONSTANT_DEPTH, MOST_EXCESS, Target, certify, plan, slowest_powers
 from discreet.sampling.many_categories import Mixture, _leaves, _Table, affinities
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World, draws

@@ -28,7 +28,7 @@ from discreet.model.dirichlet import Prior
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_up
 from discreet.sampling import BitSource, SeededBits
 from discreet.sampling.bulk import discrete_gaussian_array
-from discreet.sampling.gaussian import check_variance, draw_seconds
+from discreet.sampling.noise import check_variance, gaussian_seconds
 from discreet.validation import Number, check_delta, check_moderate, check_positive
 
 _MOST_GAUSSIAN_EPSILON = 10**6
@@ -167,7 +167,7 @@ class DiscreteGaussian(_GaussianOptions[Drawn]):
     @property
     def _draw_seconds(self) -> float:
         """Bound the seconds by the number of cells and the length of the table of noise."""
-        return draw_seconds(self._variance, self.space.k)
+        return gaussian_seconds(self._variance, self.space.k)
 
     def _warm_up(self) -> None:
         """Draw noise once from public bits, which makes the table."""

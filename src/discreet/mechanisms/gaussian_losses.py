@@ -21,7 +21,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms.laws import LossAtoms
 from discreet.numerics.balls import ball, dyadic, refine, working_precision
 from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
-from discreet.sampling.gaussian import check_variance, total_weight
+from discreet.sampling.noise import check_variance, total_weight
 
 _SOUGHT_DIGITS = 6
 """Significant digits of a variance or an ε that is sought."""

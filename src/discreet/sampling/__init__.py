@@ -1,10 +1,8 @@
 """Exact random draws: what is released has exactly the law that was proved private (docs/proofs/exactness.md)."""
 
-from discreet.sampling.attempts import CandidateSampler
+from discreet.sampling.attempts import CandidateSampler, Weights
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
-from discreet.sampling.candidates import candidate_sampler, check_drawable, most_seconds
-from discreet.sampling.listed import Listed
-from discreet.sampling.weights import Weights
+from discreet.sampling.listed import Listed, candidate_sampler, check_drawable, most_seconds
 
 __all__ = [
     "BitSource",

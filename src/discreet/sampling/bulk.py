@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from discreet.errors import InternalError
 from discreet.sampling.bits import BitSource, take, take_octets
-from discreet.sampling.gaussian import discrete_gaussian_law
 from discreet.sampling.inversion import LONGEST, Inversion
-from discreet.sampling.lattice_total import accepts, mode
 from discreet.sampling.noise import (
     NoiseLaw,
+    accepts_total,
     check_fits,
+    discrete_gaussian_law,
     discrete_laplace_law,
     floored_laplace_law,
     geometric_law,
+    likeliest_total,
     rounded_laplace_law,
 )
 
@@ -202,11 +203,11 @@ def lattice_array(source: BitSource, k: int, epsilon: Fraction, blocks: int) -> 
 def wide_lattice_array(source: BitSource, k: int, epsilon: Fraction) -> Integers:
     """One draw of `lattice_blocks` for many categories, by way of the total."""
     check_fits(2 / epsilon, k)
-    law, peak = geometric_law(2 / epsilon), mode(k, epsilon)
+    law, peak = geometric_law(2 / epsilon), likeliest_total(k, epsilon)
     while True:
         gains = draw_array(source, law, k, k)
         total = int(gains.sum())
-        if accepts(source, total, peak, k, epsilon):
+        if accepts_total(source, total, peak, k, epsilon):
             return gains - composition_array(source, total, k)
 
 

@@ -15,8 +15,7 @@ from flint import arb
 
 from discreet.errors import InternalError
 from discreet.numerics.balls import working_precision
-from discreet.sampling.bits import BitSource
-from discreet.sampling.coins import PRECISION, LazyUniform, endpoints, ladder
+from discreet.sampling.bits import PRECISION, BitSource, LazyUniform, endpoints, ladder
 
 LONGEST = 255
 """Boundaries that a table has at most. It is padded to one less than a power of two, so that every search of it takes as many steps."""

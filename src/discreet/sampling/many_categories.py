@@ -26,12 +26,9 @@ from flint import arb, fmpz, fmpz_poly
 from discreet import limits
 from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import gap_ball, working_precision
-from discreet.sampling.attempts import CandidateSampler
-from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.coins import bernoulli, endpoints, ladder
-from discreet.sampling.compositions import composition
+from discreet.sampling.attempts import CandidateSampler, Weights, composition
+from discreet.sampling.bits import BitSource, bernoulli, endpoints, ladder, uniform
 from discreet.sampling.domination import CONSTANT_DEPTH, Target, certify, even_weights, plan, slowest_powers
-from discreet.sampling.weights import Weights
 
 _SPARE_BITS = 40
 """Rounding adds a few units of 2^-bits to the mass of each of the N candidates: with log2 N + 40 bits, a share of about 2^-35."""

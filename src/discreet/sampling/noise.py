@@ -1,21 +1,26 @@
-"""The laws of exact geometric and Laplace noise, as tables for certified inversion (the proofs are in docs/proofs/exactness.md).
+"""The laws of exact geometric, Laplace, Gaussian and lattice noise for certified inversion (the proofs are in docs/proofs/exactness.md).
 
-Every law here is a geometric one with a sign, a gap at 0 or both. A geometric variable whose table would be long, because its scale is
-large, is put together from digits, which are independent; so no table grows with the scale. A draw takes a number of words that depends
-on the scale alone. `sampling.bulk` draws.
+A geometric variable whose table would be long, because its scale is large, is put together from digits, which are independent; so no
+table grows with the scale. Laplace noise is a geometric variable with a sign, a gap at 0 or both. The digits of discrete Gaussian noise,
+P(Z = z) ∝ e^{-z²/(2σ²)}, are not independent, so its table grows with σ: to 2^16, beyond which it is refused. `sampling.bulk` draws.
+
+Lattice noise is G - G' for two independent uniform compositions of one total S, P(S) ∝ e^{-εS} C(S+k-1, k-1)². That is the *square* of the
+negative binomial law NB(S) ∝ e^{-εS/2} C(S+k-1, k-1), the law of a sum of k geometrics of scale 2/ε. So k geometrics with sum S are kept
+with probability NB(S) / NB(mode); being uniform among the compositions of their sum, they are G already.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import islice
 from math import ceil, isqrt
 
 from attrs import field, frozen
-from flint import arb
+from flint import acb, arb
 
 from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import ball
-from discreet.sampling.coins import WORD
+from discreet.sampling.bits import PRECISION, WORD, BitSource, bernoulli, ladder
 from discreet.sampling.inversion import LONGEST, Inversion, inversion
 
 DIGIT = 8
@@ -151,3 +156,84 @@ def check_fits(scale: Fraction, cells: int = 1) -> None:
     """Refuse, by public numbers, noise of which sums of so many draws are not safe in arrays of 64-bit integers."""
     if ceil(scale) * cells > ROOM:
         raise TooLargeError("noise at so small an epsilon, for so many counts, does not fit arrays of integers; raise epsilon")
+
+
+LARGEST_VARIANCE = 2**32
+"""The square of the largest σ."""
+
+
+def total_weight(variance: Fraction) -> arb:
+    """Σ_z e^{-z²/(2 variance)} at the working precision: Jacobi's θ₃(0, τ) at τ = i/(2π variance)."""
+    return acb.modular_theta(acb(0), acb(0, 1 / (2 * arb.pi() * ball(variance))))[2].real
+
+
+def gaussian_below(variance: Fraction) -> Iterator[arb]:
+    """P(|Z| < j) for j = 1, 2, … at the working precision.
+
+    Each weight is the last one times a ratio, which falls by the same factor every time.
+    """
+    total, rate = total_weight(variance), ball(1 / (2 * variance))
+    weight, ratio, factor = 2 * (-rate).exp(), (-3 * rate).exp(), (-2 * rate).exp()
+    inverse, below = 1 / total, arb(1)
+    while True:
+        yield below * inverse
+        below += weight
+        weight *= ratio
+        ratio *= factor
+
+
+@lru_cache(maxsize=8)  # the longest takes 15 MB
+def _gaussian_law(numerator: int, denominator: int, bits: int) -> NoiseLaw:
+    """The table for one variance, a public number. Sought by its integers: a Fraction takes long to look up."""
+    variance = Fraction(numerator, denominator)
+    if variance <= 0:
+        raise InternalError("noise needs a positive variance; nothing was released")
+    check_variance(variance)
+
+    def boundary(j: int) -> arb:
+        return next(islice(gaussian_below(variance), j - 1, None))
+
+    return NoiseLaw(((1, inversion(boundary, None, bits - 1, gaussian_below(variance))),), None, True, 1, bits)
+
+
+def discrete_gaussian_law(variance: Fraction, bits: int = WORD) -> NoiseLaw:
+    """Z with P(Z = z) ∝ e^{-z²/(2 variance)}."""
+    return _gaussian_law(variance.numerator, variance.denominator, bits)
+
+
+_SECONDS_A_CELL, _SECONDS_COMPARED = 1e-6, 4e-9
+"""At least four times the seconds measured for a draw with its report and record, and for comparing a word with an entry."""
+
+
+def gaussian_seconds(variance: Fraction, cells: int) -> float:
+    """Return more seconds than noise for so many cells, its report and its record take as a rule: by public numbers alone.
+
+    Few words are each compared with the whole table, which has some ten entries for each σ.
+    """
+    return cells * _SECONDS_A_CELL + min(cells, 64) * _SECONDS_COMPARED * 16.0 * (1.0 + isqrt(ceil(variance)))
+
+
+def check_variance(variance: Fraction) -> None:
+    """Refuse, by public numbers, noise whose table would be too long."""
+    if variance > LARGEST_VARIANCE:
+        raise TooLargeError("Gaussian noise is drawn up to a standard deviation of 65,536; raise rho or epsilon, or use LatticeGeometric")
+
+
+def accepts_total(source: BitSource, total: int, peak: int, k: int, epsilon: Fraction) -> bool:
+    """True with probability NB(total) / NB(peak), exactly; `peak` must be the mode."""
+    return bernoulli(source, ladder(partial(relative_mass_of_total, total, peak, k, epsilon), PRECISION))
+
+
+def likeliest_total(k: int, epsilon: Fraction) -> int:
+    """Return the mode of NB: NB(S) > NB(S-1) just when S < (k-1)/(e^{ε/2} - 1), which is never an integer."""
+    for floor in ladder(lambda: ((k - 1) / ball(epsilon / 2).expm1()).floor(), PRECISION):
+        found = floor.unique_fmpz()
+        if found is not None:
+            return int(found)
+    raise InternalError("the mode of the noise could not be found; nothing was released")
+
+
+def relative_mass_of_total(total: int, peak: int, k: int, epsilon: Fraction) -> arb:
+    """NB(total) / NB(peak) at the working precision: e^{-ε(S-M)/2} C(S+k-1, k-1) / C(M+k-1, k-1)."""
+    exponent = (arb(total + k).lgamma() - arb(total + 1).lgamma()) - (arb(peak + k).lgamma() - arb(peak + 1).lgamma())
+    return (exponent - ball(epsilon * (total - peak) / 2)).exp()

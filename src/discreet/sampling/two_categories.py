@@ -15,10 +15,8 @@ from typing import ClassVar
 from flint import arb
 
 from discreet.errors import InternalError
-from discreet.sampling.attempts import CandidateSampler
-from discreet.sampling.bits import BitSource, uniform
-from discreet.sampling.coins import bernoulli, endpoints, ladder
-from discreet.sampling.weights import Weights
+from discreet.sampling.attempts import CandidateSampler, Weights
+from discreet.sampling.bits import BitSource, bernoulli, endpoints, ladder, uniform
 
 _LUMP_SHARE = 64
 """The lump on each side holds at most one part in this many of the whole bound, so it costs acceptance next to nothing."""
