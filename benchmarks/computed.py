@@ -27,7 +27,7 @@ from discreet.analysis.error_laws import error_law, expected_error
 from discreet.analysis.optimum import TOLERANCE, constraint_count, optimal
 from discreet.arrays import Counts, Floats
 from discreet.inference.tables.posterior import table_posterior
-from discreet.mechanisms import Mechanism, calibrated
+from discreet.mechanisms import Mechanism, scores
 from discreet.mechanisms.proposals import good_weights
 from discreet.model import distances
 from discreet.model.datasets import simplex_points
@@ -152,7 +152,7 @@ def size_limits() -> Numbers:
         "limits: boundary of a lattice mean": error_laws._NEGLIGIBLE_BOUNDARY,
         "limits: counts interpolated near an end": error_laws._DENSE_DATASETS,
         "limits: share that cancels": distances._CANCELS_ABOVE,
-        "limits: slack of a calibration": 1.0 - calibrated._CLOSE_ENOUGH,
+        "limits: slack of a calibration": 1.0 - scores._CLOSE_ENOUGH,
         "limits: categories of a smooth sensitivity": limits.SMOOTH_CATEGORIES,
         "limits: records of a filter": limits.FILTER_RECORDS,
         **{f"limits: millions of records of an exact draw, k = {k}": _most_drawn(k) for k in (3, 10)},

@@ -56,8 +56,8 @@ def _smooth(n: int, k: int) -> Action:
 
 def _first_smooth(n: int, k: int) -> Action:
     """As if it were the first of its prior and n: without the tables that others have left."""
-    from discreet.mechanisms.listing import listing  # earlier trees, which this file also measures, have none
-    from discreet.numerics.gap_tables import gap_table
+    from discreet.mechanisms.proposals import listing  # earlier trees, which this file also measures, have none
+    from discreet.numerics.proved_floats import gap_table
 
     release = _smooth(n, k)
 

@@ -115,7 +115,7 @@ Qed.
 (*| inversion_draws
 Certified inversion draws the stated law. For words of any length and any number of further bits at a time, let $c_j = P(X < j)$ and let integers enclose every $c_j 2^b$, to within a constant number of units, for the $b$ bits that are known. A procedure that returns $j$ only if all numbers that begin with the known bits lie in $[c_j, c_{j+1})$, and returns something once the enclosures tell, returns $j$ with a probability that is never above $c_{j+1} - c_j$ and tends to it. The support may be infinite.
 papers: none
-python: discreet.sampling.inversion.Inversion
+python: discreet.sampling.noise.Inversion
 by hand: that `Inversion.settle` is such a procedure (hypotheses `sound` and `live`, [exactness](exactness.md)); that python-flint's balls enclose what they are computed from; that the operating system's bits are uniform.
 test: test_inversion_world
 |*)
@@ -229,7 +229,7 @@ Qed.
 (*| table_draws
 The procedure that compares words with a table draws its law. For a law on $0, \dots, n - 1$, after $t$ further bits the share of words for which it has returned $j$ is at most $P(X = j) = c_{j+1} - c_j$, and tends to it. The word may have any length `first`.
 papers: none
-python: discreet.sampling.inversion.Inversion
+python: discreet.sampling.noise.Inversion
 by hand: as for `inversion_draws`; the implementation takes several further bits at a time, which `inversion_draws` covers.
 test: test_inversion_world
 |*)
@@ -261,7 +261,7 @@ Proof. induction m as [|m IH]; [simpl; ring|]. rewrite seq_S, sum_app, IH. simpl
 (*| table_ends
 The procedure ends with probability 1. The share of words for which it has returned something tends to 1.
 papers: none
-python: discreet.sampling.inversion.Inversion
+python: discreet.sampling.noise.Inversion
 by hand: as for `inversion_draws`; the implementation stops with an error, and releases nothing, if a bound on the precision is reached.
 test: test_inversion_world
 |*)

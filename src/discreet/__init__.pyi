@@ -38,8 +38,8 @@ from .inference.pooling.evidence import bayes_factor as bayes_factor
 from .inference.quantities import Contrast as Contrast
 from .inference.several.chains import CombinedDraws as CombinedDraws
 from .inference.several.combine import combine as combine
+from .inference.several.combine import contrast as contrast
 from .inference.several.tables import CombinedTable as CombinedTable
-from .inference.several.two_releases import contrast as contrast
 from .inference.tables.pieces import TableSummaries as TableSummaries
 from .inference.tables.pieces import summaries as summaries
 from .inference.tables.table import TablePosterior as TablePosterior
@@ -75,8 +75,8 @@ from .planning.comparison import compare as compare
 from .planning.curves import records_curve as records_curve
 from .planning.curves import width_curve as width_curve
 from .planning.expected_widths import expected_width as expected_width
-from .planning.factor_power import bayes_factor_power as bayes_factor_power
 from .planning.plans import plan as plan
+from .planning.pooled_widths import bayes_factor_power as bayes_factor_power
 from .planning.table_widths import table_widths as table_widths
 from .record.about import About as About
 from .record.about import CountingRule as CountingRule

@@ -1,6 +1,6 @@
 """Noise that others added to counts, and what they did after it, for `dc.observed` (docs/howto/observed.md)."""
 
-from discreet.mechanisms.other_libraries import noise_of_library as of
+from discreet.mechanisms.observed import noise_of_library as of
 from discreet.mechanisms.published import PublishedAnswers as RandomizedResponse
 from discreet.mechanisms.published import PublishedGaussian as DiscreteGaussian
 from discreet.mechanisms.published import PublishedGeometric as Geometric

@@ -27,7 +27,7 @@ from discreet.analysis.optimum import optimal
 from discreet.mechanisms import MECHANISMS, Mechanism
 from discreet.mechanisms.laplace import Rounding
 from discreet.numerics.balls import working_precision
-from discreet.numerics.hellinger_series import series_term
+from discreet.numerics.gamma import series_term
 from tests.mechanisms import brute
 from tests.support import lowered, mostly_slow, reference_hellinger, reference_kl, reference_renyi, reference_values
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.planning.noise_widths import noise_width
+from discreet.planning.curves import noise_width
 from discreet.record.about import About, CountingRule
 from discreet.sampling import SeededBits
 from discreet.text import chance

@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.counts.batched.leave_one_out import Contributions, Frequencies, contributions, relative_error
-from discreet.numerics.tilts import balancing_tilt
+from discreet.numerics.roots import balancing_tilt
 
 
 def leave_one_out(log_weight: Floats, first: Counts, total: int, slope: float) -> tuple[Floats, float]:

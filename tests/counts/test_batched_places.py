@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet.arrays import Floats
-from discreet.counts.batched.rungs import ladders
+from discreet.counts.batched.free_sizes import ladders
 from discreet.counts.batched.sums import laws_of_sizes
 from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.counts.factors import Kernel

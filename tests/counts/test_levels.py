@@ -8,9 +8,9 @@ from scipy.stats import chisquare
 
 from discreet.arrays import Counts, Floats
 from discreet.counts.factors import Count, Noisy, Observation, Split
+from discreet.counts.law import PairWeights
 from discreet.counts.listed import ListedCounts
 from discreet.counts.nested import LevelCounts, counts_of_levels, counts_of_sets
-from discreet.counts.pairs import PairWeights
 from discreet.counts.runs import Run
 from discreet.counts.tree import counts_of_split
 from discreet.errors import InvalidInputError, RefusedError

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import betainc, gammaln
 
 import discreet as dc
-from discreet.counts.pairs import middle_part
+from discreet.counts.law import middle_part
 from discreet.counts.runs import Run
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, TooLargeError

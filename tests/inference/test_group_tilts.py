@@ -8,10 +8,9 @@ import pytest
 from scipy.special import digamma, gammaln, polygamma
 
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.tilts import balanced_tilts, matched_tilts
-from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.batched.windows import GroupCells, RiseTable, balanced_tilts, matched_tilts
 from discreet.counts.factors import Kernel
-from discreet.numerics.tilts import CLOSE
+from discreet.numerics.roots import CLOSE
 
 TOP = 12_000
 COARSE = 1.02

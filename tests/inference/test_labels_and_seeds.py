@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.seeds import generator, seed_of
+from discreet.inference.draws import generator, seed_of
 from tests.record.table_support import CATEGORIES, released
 
 PRIOR = dc.Dirichlet([1, 0.5, 2], categories=CATEGORIES)

@@ -13,8 +13,7 @@ from scipy.special import betainc, erf, logsumexp
 from scipy.stats import norm
 
 import discreet as dc
-from discreet.counts.batched.tilts import batched_windows
-from discreet.counts.batched.windows import GroupCells, RiseTable
+from discreet.counts.batched.windows import GroupCells, RiseTable, batched_windows
 from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.mechanisms.published import SUPPRESSED

@@ -17,7 +17,7 @@ from scipy.special import betainc, gammaln, logsumexp
 
 import discreet as dc
 from discreet.betas.mixtures import BetaMixture
-from discreet.betas.shortest import shortest_interval
+from discreet.betas.search import shortest_interval
 from tests.inference.coverage import release_of
 from tests.record.table_support import refusal, released
 from tests.support import lattice, lowered, mostly_slow

@@ -7,9 +7,9 @@ import pytest
 
 import discreet as dc
 from discreet.betas.planes import BetaPlanes
-from discreet.counts.batched.tilts import check_transforms
+from discreet.counts.batched.windows import check_transforms
 from discreet.counts.factors import Kernel
-from discreet.counts.pairs import PairWeights, check_pairs
+from discreet.counts.law import PairWeights, check_pairs
 from discreet.counts.tree import TreeCounts
 from discreet.inference.category_contrasts import category_contrast
 from discreet.inference.noise_aware import probability_law

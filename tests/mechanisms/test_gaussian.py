@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 import discreet as dc
 from discreet.errors import ClaimError, InvalidInputError, RefusedError, TooLargeError
-from discreet.mechanisms.gaussian_losses import gaussian_delta, least_variance
+from discreet.mechanisms.gaussian_noise import gaussian_delta, least_variance
 from discreet.model.datasets import Relation, simplex_points
 from discreet.sampling import SeededBits
 from tests.mechanisms import brute

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet import limits
 from discreet.cli import app
-from discreet.mechanisms import Exponential, product_sums
-from discreet.numerics.gap_tables import gap_table
+from discreet.mechanisms import Exponential, likelihoods
+from discreet.numerics.proved_floats import gap_table
 from tests.inference.coverage import TOLERANCE, make, release_of
 from tests.support import Floats, ball, lattice, lowered, mostly_slow
 
@@ -97,12 +97,12 @@ def test_the_series_of_far_candidates(monkeypatch: pytest.MonkeyPatch, a: tuple[
     dozens of terms are below the rounding of a normaliser, so that they are counted.
     """
     for cost in ("_FACTOR_WORK", "_TRANSFORM_WORK"):
-        monkeypatch.setattr(product_sums, cost, 0.0)
+        monkeypatch.setattr(likelihoods, cost, 0.0)
     mechanism = dc.HellingerSmooth(dc.Dirichlet(a), n, epsilon)
     told: list[tuple[int, int]] = []
     rest = [0] * (len(a) - 3)
     datasets = np.array([(*rest, x, y, n - x - y) for x, y in ((0, 0), (n, 0), (1, n - 1), (n // 3, n // 3), (n // 2, 3))])
-    sums = product_sums.ProductSums([gap_table(one, n) for one in mechanism.prior.exact])
+    sums = likelihoods.ProductSums([gap_table(one, n) for one in mechanism.prior.exact])
     found = sums(datasets, mechanism._rate(datasets), lambda *step: told.append(step))
     steps = ceil((36.0 + log(len(lattice(n, len(a))))) / 0.25)  # one for the near candidates, and one for each term but the first
     assert told == [(step, steps) for step in range(1, steps + 1)]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.errors import EntropyError
-from discreet.mechanisms import Mechanism, steady
+from discreet.mechanisms import Mechanism, samplers
 from discreet.mechanisms.reports import Projected
 from discreet.sampling import SeededBits
 
@@ -50,8 +50,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def _installed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    monkeypatch.setattr(steady, "monotonic", lambda: clock.time)
-    monkeypatch.setattr(steady, "sleep", clock.sleep)
+    monkeypatch.setattr(samplers, "monotonic", lambda: clock.time)
+    monkeypatch.setattr(samplers, "sleep", clock.sleep)
     return clock
 
 

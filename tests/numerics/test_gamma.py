@@ -25,7 +25,7 @@ from discreet.numerics.gamma import (
     log_ratio_excess,
     log_rising,
 )
-from discreet.numerics.gap_tables import GapTable
+from discreet.numerics.proved_floats import GapTable
 from tests.support import PRECISION, Floats, quadrature_beta_cdf, reference_beta_cdf, reference_gap, relative_error
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.numerics.roots import NewtonStep, bracketed, crossing, last_inside
-from discreet.numerics.tilts import CLOSE, balancing_tilt, balancing_tilts
+from discreet.numerics.roots import CLOSE, NewtonStep, balancing_tilt, balancing_tilts, bracketed, crossing, last_inside
 
 PRECISION = 1e-14
 Function = Callable[[Floats, Floats], Floats]

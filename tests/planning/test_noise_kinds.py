@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InvalidInputError
-from discreet.planning.noise_kinds import noise_kinds
+from discreet.planning.table_widths import noise_kinds
 
 TABLES = {5: (7.1, 7.1, 9.5), 10: (14.1, 14.1, 13.4), 20: (28.3, 24.8, 18.9), 100: (141.0, 58.9, 42.3)}
 

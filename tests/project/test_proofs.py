@@ -23,7 +23,7 @@ from discreet.numerics.balls import ball
 from discreet.record.guarantee import group_privacy
 from discreet.sampling import BitSource
 from discreet.sampling.bulk import located
-from discreet.sampling.inversion import Inversion, inversion
+from discreet.sampling.noise import Inversion, inversion
 from tests.places import ROOT
 from tests.sampling.support import StringBits
 

@@ -107,8 +107,8 @@ REPLACED = {
     "data/test_spelling": {"discreet.data.count.holds_numbers"},
     "inference/tables/test_sums": {"sums.spectra"},
     "inference/test_group_summaries": {"ReleasedTable.figures"},
-    "mechanisms/test_hellinger_likelihoods": {"product_sums.cost"},  # so that a series is taken where a list would be as fast
-    "mechanisms/test_steady": {"steady.monotonic", "steady.sleep"},  # the clock
+    "mechanisms/test_hellinger_likelihoods": {"likelihoods.cost"},  # so that a series is taken where a list would be as fast
+    "mechanisms/test_steady": {"samplers.monotonic", "samplers.sleep"},  # the clock
     "sampling/test_many_categories": {
         *("module._CUT_BITS", "module._tree", "module.ladder"),
         *("_Table.beyond", "sampler._bound_units", "sampler._table_weight"),

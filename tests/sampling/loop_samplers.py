@@ -17,8 +17,7 @@ import discreet as dc
 from discreet.errors import InternalError
 from discreet.sampling import BitSource
 from discreet.sampling.bits import take, uniform
-from discreet.sampling.inversion import Inversion
-from discreet.sampling.noise import NoiseLaw, discrete_laplace_law
+from discreet.sampling.noise import Inversion, NoiseLaw, discrete_laplace_law
 
 __all__ = [
     "IntegerLattice",

@@ -13,8 +13,7 @@ from discreet.errors import InternalError, TooLargeError
 from discreet.numerics.balls import ball
 from discreet.sampling import CountedBits, SeededBits
 from discreet.sampling.bulk import COMPARED, discrete_gaussian_array, draw_array
-from discreet.sampling.inversion import Inversion
-from discreet.sampling.noise import LARGEST_VARIANCE, discrete_gaussian_law, gaussian_below
+from discreet.sampling.noise import LARGEST_VARIANCE, Inversion, discrete_gaussian_law, gaussian_below
 from tests.sampling.loop_samplers import integer_draws, loop_discrete_gaussian
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, StringBits, law_by_enumeration
 from tests.support import mostly_slow

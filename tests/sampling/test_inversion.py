@@ -11,11 +11,10 @@ from flint import arb, ctx
 
 from discreet.errors import InternalError
 from discreet.numerics.balls import ball
-from discreet.sampling import BitSource, CountedBits, SeededBits, SystemBits, inversion, noise
+from discreet.sampling import BitSource, CountedBits, SeededBits, SystemBits, noise
 from discreet.sampling.bits import PRECISION
 from discreet.sampling.bulk import draw_array, lattice_blocks, located
-from discreet.sampling.inversion import Inversion
-from discreet.sampling.noise import NoiseLaw
+from discreet.sampling.noise import Inversion, NoiseLaw
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, StringBits, law_by_enumeration
 from tests.sampling.test_noise import LAWS, law_of, mass_of
 
@@ -39,7 +38,7 @@ def drawn(law: NoiseLaw, source: BitSource) -> int:
 @pytest.mark.parametrize("rate", ["1/5", "1", "7/2", "300"])
 def test_every_entry_of_a_table_is_on_the_right_side_of_its_boundary(rate: str, bits: int) -> None:
     boundary = geometric_boundary(Fraction(rate))
-    table = inversion.inversion(boundary, None, bits)
+    table = noise.inversion(boundary, None, bits)
     real = [high for high in table.high if high < 1 << bits]
     assert len(table.low) == len(real) + 1
     assert len(table.high) + 1 == 1 << len(table.high).bit_length()
@@ -55,7 +54,7 @@ def test_every_entry_of_a_table_is_on_the_right_side_of_its_boundary(rate: str, 
 )
 def test_inversion_decides_every_string_of_bits_that_holds_no_boundary(rate: str, bits: int, length: int) -> None:
     """The outcomes of all strings: each has the probability wanted, to the width of the strings at its two ends, which stay undecided."""
-    table = inversion.inversion(geometric_boundary(Fraction(rate)), None, bits)
+    table = noise.inversion(geometric_boundary(Fraction(rate)), None, bits)
     law, undecided = law_by_enumeration(lambda source: one(table, source), length)
     used = bits + (length - bits) // (bits + 1) * (bits + 1)
     assert undecided <= Fraction(ceil(used * log(2.0) / Fraction(rate)) + 1, 1 << used)  # a string for each boundary not beyond the last
@@ -65,7 +64,7 @@ def test_inversion_decides_every_string_of_bits_that_holds_no_boundary(rate: str
 
 
 def test_a_finite_law_ends() -> None:
-    thirds = inversion.inversion(lambda j: arb(j) / 3, 3, 2)
+    thirds = noise.inversion(lambda j: arb(j) / 3, 3, 2)
     law, undecided = law_by_enumeration(lambda source: one(thirds, source), 11)
     assert law.keys() == {0, 1, 2}
     assert undecided <= Fraction(2, 1 << 11)
@@ -80,9 +79,9 @@ def test_enclosures_that_say_nothing_at_first_change_no_draw() -> None:
     def nothing(j: int) -> arb:
         return arb("nan") if ctx.prec <= PRECISION else geometric_boundary(Fraction(1, 2))(j)
 
-    expected, _ = law_by_enumeration(lambda source: one(inversion.inversion(geometric_boundary(Fraction(1, 2)), None, 3), source), 11)
+    expected, _ = law_by_enumeration(lambda source: one(noise.inversion(geometric_boundary(Fraction(1, 2)), None, 3), source), 11)
     for boundary in (vague, nothing):
-        table = inversion.inversion(boundary, None, 3)
+        table = noise.inversion(boundary, None, 3)
         assert set(table.low) == {0}
         law, _ = law_by_enumeration(lambda source, table=table: one(table, source), 11)  # type: ignore[misc]
         assert law == expected
@@ -91,12 +90,12 @@ def test_enclosures_that_say_nothing_at_first_change_no_draw() -> None:
 @pytest.mark.parametrize("fault", [lambda j: arb(1) + j, lambda j: -arb(j)])
 def test_a_boundary_that_is_no_probability_raises(fault: Callable[[int], arb]) -> None:
     with pytest.raises(InternalError):
-        inversion.inversion(fault)
+        noise.inversion(fault)
 
 
 def test_a_law_that_is_too_long_for_a_table_raises() -> None:
     with pytest.raises(InternalError):
-        inversion.inversion(geometric_boundary(Fraction(1, 100)))
+        noise.inversion(geometric_boundary(Fraction(1, 100)))
 
 
 # --- the laws, with short words -----------------------------------------------------------------------------------------
@@ -122,7 +121,7 @@ def _check_masses(kind: str, scale: Fraction, law: dict[int, Fraction], undecide
 @pytest.fixture
 def short_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tables of at most 15 boundaries and digits of one bit: a scale of 10 already needs digits."""
-    for module, name, value in ((noise, "LONGEST", 15), (inversion, "LONGEST", 15), (noise, "DIGIT", 1)):
+    for module, name, value in ((noise, "LONGEST", 15), (noise, "DIGIT", 1)):
         monkeypatch.setattr(module, name, value)
     noise.law_of.cache_clear()
     yield
@@ -206,7 +205,7 @@ def test_where_noise_is_rare_the_first_attempts_are_kept(k: int) -> None:
 def test_tables_do_not_grow_with_the_scale() -> None:
     for exponent in (0, 3, 6, 12, 30):
         law = noise.discrete_laplace_law(Fraction(10**exponent))
-        assert all(len(part.high) <= inversion.LONGEST for _, part in law.parts)
+        assert all(len(part.high) <= noise.LONGEST for _, part in law.parts)
         assert law.words <= 2 + exponent * 3.33 / noise.DIGIT + 1
 
 

@@ -15,12 +15,11 @@ from discreet.analysis.audit import with_bits
 from discreet.arrays import Counts
 from discreet.errors import InternalError
 from discreet.mechanisms.hellinger import Exponential
-from discreet.mechanisms.listing import RATE_ERROR, is_listed, listing
+from discreet.mechanisms.proposals import RATE_ERROR, is_listed, listing
 from discreet.model.datasets import candidate_count
 from discreet.model.sensitivity import TABLED_ERROR
 from discreet.numerics.balls import ball, gap_ball, refine, working_precision
-from discreet.numerics.exponentials import DECAY_ERROR, FALL_ERROR, decay, fall, fall_of
-from discreet.numerics.gap_tables import FINE_ERROR, GapTable
+from discreet.numerics.proved_floats import DECAY_ERROR, FALL_ERROR, FINE_ERROR, GapTable, decay, fall, fall_of
 from discreet.sampling import Listed, SeededBits, Weights, bits
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, World, draws, law_by_enumeration
 from tests.support import Floats, mostly_slow

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.numerics.balls import ball
-from discreet.sampling import two_categories as module
+from discreet.sampling import candidates as module
 from discreet.sampling.bits import ladder
-from discreet.sampling.two_categories import Envelope
+from discreet.sampling.candidates import Envelope
 from tests.sampling.support import FALSE_ALARM, POWER, WRONG, Law, World, draws
 from tests.support import mostly_slow, reference_hellinger
 

@@ -17,8 +17,8 @@ from discreet.ledger.filters import largest_divergence, mechanism_divergence
 from discreet.mechanisms.bayes_reports import check_search
 from discreet.mechanisms.hellinger import most_tried
 from discreet.mechanisms.lattice import GeometricNoise
-from discreet.mechanisms.listing import is_listed
 from discreet.mechanisms.losses import check_paired
+from discreet.mechanisms.proposals import is_listed
 from discreet.model.cells import Groups
 from discreet.model.datasets import simplex_points
 from discreet.model.sensitivity import check_smooth

@@ -21,7 +21,7 @@ from discreet.model.datasets import candidate_count, simplex_points
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.distances import hellinger
 from discreet.numerics.gamma import count_gap, to_hellinger
-from discreet.numerics.gap_tables import gap_table
+from discreet.numerics.proved_floats import gap_table
 
 Distance = Callable[[Any, Any], Any]
 """`distance(truth, reported)` for arrays of parameters with the categories on the last axis, such as `discreet.kl`."""

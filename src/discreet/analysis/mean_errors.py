@@ -24,8 +24,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
 from discreet.model.datasets import candidate_count
 from discreet.model.dirichlet import Prior
-from discreet.numerics.gamma import count_gap
-from discreet.numerics.hellinger_series import series_term
+from discreet.numerics.gamma import count_gap, series_term
 from discreet.numerics.sum_rules import sum_rule
 from discreet.numerics.transforms import convolved
 

@@ -20,7 +20,7 @@ from discreet.arrays import Counts, Floats
 from discreet.betas.rows import BetaRows
 from discreet.betas.search import Chosen, Evaluate, MiddleTerms, equal_tailed, matched_logits, powers
 from discreet.numerics.gamma import beta_cdf
-from discreet.numerics.products import batches
+from discreet.numerics.transforms import batches
 
 _LEAST_FACTOR = 1e-300
 _NEGLIGIBLE_WEIGHT = 1e-17

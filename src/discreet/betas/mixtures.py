@@ -15,8 +15,7 @@ from scipy.special import betaincinv, expit, logit, logsumexp
 
 from discreet.arrays import Floats, Mask
 from discreet.betas.log_odds import BetaFamily, PanelLaws, joined_density, panel_edges
-from discreet.betas.search import logit_quantiles
-from discreet.betas.shortest import shortest_interval
+from discreet.betas.search import logit_quantiles, shortest_interval
 from discreet.errors import InvalidInputError
 from discreet.frames import warn_caller
 from discreet.model.dirichlet import equal_tailed, log_density

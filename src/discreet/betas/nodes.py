@@ -13,8 +13,8 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 from discreet.arrays import Counts, Floats
-from discreet.numerics.products import rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
+from discreet.numerics.transforms import rows_times
 
 NODE_ERROR = 4e-9
 """The most that nodes may change a probability by, unless the caller says another bound."""

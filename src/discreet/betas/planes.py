@@ -24,8 +24,8 @@ from discreet.betas.rows import BetaRows, Block
 from discreet.betas.search import Chosen, MiddleTerms, equal_tailed, powers
 from discreet.errors import TooLargeError
 from discreet.numerics.gamma import beta_cdf
-from discreet.numerics.products import batches, rows_times
 from discreet.numerics.sum_rules import whole_chebyshev_rule
+from discreet.numerics.transforms import batches, rows_times
 
 _LARGEST = 300.0
 """Logarithms of what is kept apart, or multiplied with each other, stay below this."""

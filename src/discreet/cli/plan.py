@@ -85,7 +85,7 @@ def _show_table(asked: PlanRequest) -> None:
 
 def _show_noise_width(asked: PlanRequest) -> None:
     """The widths of intervals of the noise alone, which shares of these very records have."""
-    from discreet.planning.noise_widths import noise_width
+    from discreet.planning.curves import noise_width
 
     found = noise_width(asked.prior, asked.mechanism, n=asked.n, epsilon=asked.epsilon, width=asked.width)
     if asked.as_json:

@@ -24,21 +24,17 @@ class Observation(Protocol):
     @property
     def bends(self) -> tuple[float, ...]:
         """The counts at which the log likelihood may bend sharply."""
-        ...
 
     @property
     def first(self) -> int:
         """The least count that has a likelihood."""
-        ...
 
     @property
     def curvature(self) -> float:
         """About how much the slope of the log likelihood changes from one count to the next, a few counts away from its bends."""
-        ...
 
     def __call__(self, x: Floats, /) -> Floats:
         """ln P(z | x) for each of these counts."""
-        ...
 
 
 class Noise(Protocol):
@@ -46,7 +42,6 @@ class Noise(Protocol):
 
     def log_factor(self, difference: Floats, /) -> Floats:
         """ln P(noise = d); one that is only known up to a constant makes an evidence that is."""
-        ...
 
 
 @dataclass(frozen=True)

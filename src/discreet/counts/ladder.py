@@ -30,9 +30,9 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Dirichlet
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.roots import balancing_tilt
 from discreet.numerics.sum_rules import spreading_steps
 from discreet.numerics.tails import between
-from discreet.numerics.tilts import balancing_tilt
 
 TAIL = 1e-22
 """Posterior probability, nearly, that is left out at each end of a window."""

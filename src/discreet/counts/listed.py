@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.betas.rows import Block
+from discreet.counts.law import PairWeights, check_pairs
 from discreet.counts.moments import ScoreMoments, listed_covariance, listed_score
-from discreet.counts.pairs import PairWeights, check_pairs
 from discreet.counts.runs import Run, inverse, log_sum
 from discreet.counts.size_posterior import SizePosterior
 

@@ -21,10 +21,9 @@ from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
 from discreet.betas.rows import Block
 from discreet.counts.factors import Count, Observation, Split
-from discreet.counts.law import OMITTED_AT_MOST
+from discreet.counts.law import OMITTED_AT_MOST, OUTER_COUNTS, PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.listed import ListedCounts
 from discreet.counts.moments import Carried, ScoreMoments, added_rows, carried_leaf, moments_at
-from discreet.counts.pairs import OUTER_COUNTS, PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import Run, added, completed, drawn_parts, inverse, log_sum, values_at
 from discreet.counts.size_posterior import SizePosterior
 from discreet.counts.total_nodes import OUTER_TOTALS, check_blocks, nodes_of, on_nodes, row_slices, stretches, without_ends

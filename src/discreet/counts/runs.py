@@ -152,12 +152,10 @@ class Halved(Protocol):
     @property
     def run(self) -> Run:
         """The law, or a multiple of it."""
-        ...
 
     @property
     def halves(self) -> "tuple[Halved, Halved] | None":
         """The halves, which are independent but for their sum."""
-        ...
 
 
 def drawn_parts(law: Halved, totals: Counts, rng: np.random.Generator) -> Iterator[Counts]:

@@ -17,9 +17,8 @@ from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.counts.factors import Count, Split
 from discreet.counts.ladder import TAIL, Parts, TotalsInReach, reach_of
-from discreet.counts.law import OMITTED_AT_MOST
+from discreet.counts.law import OMITTED_AT_MOST, PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.moments import ScoreMoments, segment_covariance, segment_score
-from discreet.counts.pairs import PairWeights, check_pairs, middle_part, split_weights
 from discreet.counts.runs import FLOOR, Run, inverse, log_sum, sum_of, values_at
 from discreet.counts.segments import LawOfAnyTotal, TotalSegment, joined
 from discreet.counts.size_posterior import SizePosterior

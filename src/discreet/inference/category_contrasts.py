@@ -17,8 +17,7 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.betas.log_odds import BetaFamily, Curve, JointLaw, check_nodes, joined_density, panel_edges, short_law, single_law
 from discreet.betas.rows import Block
-from discreet.counts.law import CountLaw
-from discreet.counts.pairs import OUTER_COUNTS, PairWeights
+from discreet.counts.law import OUTER_COUNTS, CountLaw, PairWeights
 from discreet.errors import TooLargeError
 from discreet.inference.contrasts import raw_moments, resolved
 from discreet.inference.quantities import Contrast, Quantity

@@ -1,8 +1,8 @@
-"""Numbers that carry the labels of their categories and groups, and the level of their intervals."""
+"""Numbers that carry the labels of their categories and groups, and the level of their intervals; and what their copies hold."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,13 @@ from discreet.text import html_table
 
 if TYPE_CHECKING:
     from discreet.inference.frames import Library
+
+
+class FieldsAlone:
+    """A dataclass whose copies and pickles hold its fields. What was computed from them is computed again when it is asked for."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class Framed(ABC):

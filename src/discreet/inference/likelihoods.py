@@ -8,9 +8,10 @@ A multinomial law is that of independent Poisson counts given their total, so no
 (`counts.batched.rates`) whose total is n with a probability that is not small; transforms add them up to a relative error of about 1e-12.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -26,13 +27,8 @@ from discreet.mechanisms.noise import CellNoise
 from discreet.model.tables import TableSpace
 from discreet.numerics.gamma import log_gamma_excess
 
-
-class Likelihood(Protocol):
-    """The log likelihoods of noisy counts, a row a group, and their derivatives by the logarithms of what they depend on."""
-
-    def __call__(self, raw: Counts, log_rate: Floats, /) -> tuple[Floats, Floats]:
-        """Return for each group its log likelihood, and for each cell its derivative by the logarithm of its probability or rate."""
-        ...
+Likelihood = Callable[[Counts, Floats], tuple[Floats, Floats]]
+"""The log likelihoods of noisy counts, a row a group, and for each cell the derivative by the logarithm of its probability or rate."""
 
 
 @dataclass(frozen=True, eq=False)

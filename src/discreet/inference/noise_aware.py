@@ -23,13 +23,12 @@ from discreet.counts.law import CountLaw
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.inference.category_contrasts import category_contrast, pairs_of
-from discreet.inference.draws import dirichlet_draws
+from discreet.inference.draws import Rng, dirichlet_draws, seed_of, seed_of_outcome
 from discreet.inference.labelled import Figures
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import Contrast, DrawnQuantity
 from discreet.inference.reader_priors import reader_prior
 from discreet.inference.reading import any_of
-from discreet.inference.seeds import Rng, seed_of, seed_of_outcome
 from discreet.inference.true_counts import Outcome, counts_of_answers, counts_of_same_records
 from discreet.model.dirichlet import Beta, Dirichlet
 from discreet.model.size_priors import size_prior_of

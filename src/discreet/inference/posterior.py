@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError
-from discreet.inference.draws import DRAWS, Estimate, arviz_of, check_draws, coordinates, estimated, needed
-from discreet.inference.labelled import Figures
-from discreet.inference.pickles import FieldsAlone
+from discreet.inference.draws import DRAWS, Estimate, Rng, arviz_of, check_draws, coordinates, estimated, generator, needed, seed_of
+from discreet.inference.labelled import FieldsAlone, Figures
 from discreet.inference.quantities import DrawnQuantity
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.model.cells import Groups
 from discreet.validation import check_records, check_share
 

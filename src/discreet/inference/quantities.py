@@ -12,9 +12,8 @@ from scipy.special import logit, ndtri
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.draws import Estimate, shortest_of_draws, standard_error
-from discreet.inference.pickles import FieldsAlone
-from discreet.inference.seeds import Rng, generator, seed_of
+from discreet.inference.draws import Estimate, Rng, generator, seed_of, shortest_of_draws, standard_error
+from discreet.inference.labelled import FieldsAlone
 from discreet.model.dirichlet import equal_tailed
 from discreet.numerics.roots import crossing
 from discreet.text import chance, evenly, html_fields, html_table, plain

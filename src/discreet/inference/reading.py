@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.pickles import FieldsAlone
+from discreet.inference.draws import Rng
+from discreet.inference.labelled import FieldsAlone
 from discreet.inference.quantities import compared_pairs, contrast_columns, contrast_figures
-from discreet.inference.seeds import Rng
 from discreet.model.cells import GroupLook, Groups
 from discreet.validation import category_index, check_levels, check_records, check_share, items_of, named_numbers, shown
 

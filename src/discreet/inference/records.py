@@ -19,16 +19,14 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.law import CountLaw
-from discreet.counts.pairs import PairWeights
+from discreet.counts.law import CountLaw, PairWeights
 from discreet.counts.size_posterior import DiscreteLaw
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.category_contrasts import pairs_of
-from discreet.inference.draws import DRAWS, Estimate, standard_error
-from discreet.inference.pickles import FieldsAlone
+from discreet.inference.draws import DRAWS, Estimate, Rng, seed_of, standard_error
+from discreet.inference.labelled import FieldsAlone
 from discreet.inference.quantities import Contrast, DrawnQuantity, Quantity, no_mean_of_ratio, nothing
 from discreet.inference.reading import Reading, any_of
-from discreet.inference.seeds import Rng, seed_of
 from discreet.numerics.tails import inner
 from discreet.text import chance
 from discreet.validation import check_share

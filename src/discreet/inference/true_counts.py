@@ -25,9 +25,8 @@ from discreet.counts.nested import counts_of_sets
 from discreet.counts.tree import TreeCounts, counts_of_split
 from discreet.errors import RefusedError, TooLargeError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.levels import MeasuredLevels
-from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.randomized_answers import RandomizedAnswers
+from discreet.mechanisms.changed_counts import RandomizedAnswers
+from discreet.mechanisms.noise import CellNoise, MeasuredLevels
 from discreet.mechanisms.reports import clamp_outcomes
 from discreet.model.datasets import is_few, simplex_points
 from discreet.model.dirichlet import Prior

@@ -4,14 +4,13 @@ from typing import Any
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
-from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.laws import Law, LossAtoms
 from discreet.mechanisms.nested import Nested
 from discreet.mechanisms.noise import CellNoise
 from discreet.mechanisms.registry import MECHANISMS, mechanism
 from discreet.mechanisms.reports import Report
-from discreet.mechanisms.scores import MetricExponential
+from discreet.mechanisms.scores import Calibrated, MetricExponential
 
 __all__ = [
     "MECHANISMS",

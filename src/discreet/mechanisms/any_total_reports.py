@@ -26,7 +26,7 @@ from discreet.mechanisms.noise import CellNoise
 from discreet.model.datasets import box_points
 from discreet.model.dirichlet import Prior
 from discreet.numerics.gamma import gap
-from discreet.numerics.gap_tables import gap_table
+from discreet.numerics.proved_floats import gap_table
 from discreet.numerics.roots import crossing
 
 _REACH_PRECISION = 1e-9

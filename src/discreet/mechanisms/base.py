@@ -24,15 +24,12 @@ from discreet import __version__, limits
 from discreet.arrays import Counts, Drawn, Floats
 from discreet.errors import InternalError, InvalidInputError, RefusedError, TooLargeError
 from discreet.frames import forgets_variables
-from discreet.mechanisms.former_names import FormerNames, refuse_former_names
+from discreet.mechanisms.changed_counts import RandomizedAnswers
 from discreet.mechanisms.laws import Law, ListedLaw, LossAtoms, merge
-from discreet.mechanisms.levels import MeasuredLevels
-from discreet.mechanisms.noise import CellNoise
-from discreet.mechanisms.own_classes import check_free, is_built_in, is_given_nearer, law_names
-from discreet.mechanisms.randomized_answers import RandomizedAnswers
+from discreet.mechanisms.noise import CellNoise, MeasuredLevels
+from discreet.mechanisms.own_classes import FormerNames, check_free, is_built_in, is_given_nearer, law_names, refuse_former_names
 from discreet.mechanisms.reports import AsDrawn, Clamped, Report
-from discreet.mechanisms.samplers import AddedNoise, Noise, NoisyTable, Sampler
-from discreet.mechanisms.steady import quantum_above, whole_quanta
+from discreet.mechanisms.samplers import AddedNoise, Noise, NoisyTable, Sampler, quantum_above, whole_quanta
 from discreet.model.datasets import Space
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
 from discreet.model.periods import PeriodRange

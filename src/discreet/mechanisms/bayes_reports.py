@@ -29,9 +29,8 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.reports import Clamped, Report, clamp_outcomes, project
 from discreet.model.datasets import check_outcomes, simplex_points
 from discreet.model.dirichlet import Prior
-from discreet.numerics.gamma import count_gap, to_hellinger, two_count_gap
-from discreet.numerics.gap_tables import gap_table
-from discreet.numerics.hellinger_series import series_tail
+from discreet.numerics.gamma import count_gap, series_tail, to_hellinger, two_count_gap
+from discreet.numerics.proved_floats import gap_table
 from discreet.numerics.sum_rules import spreading_nodes
 
 MechanismT = TypeVar("MechanismT", bound=Mechanism)

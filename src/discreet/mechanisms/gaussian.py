@@ -16,8 +16,7 @@ from attrs import define, field
 from discreet import limits
 from discreet.arrays import Counts, Drawn
 from discreet.errors import InvalidInputError
-from discreet.mechanisms.gaussian_losses import LEAST_DELTA, gaussian_atoms, gaussian_delta, least_epsilon, least_variance
-from discreet.mechanisms.gaussian_noise import GaussianNoise
+from discreet.mechanisms.gaussian_noise import LEAST_DELTA, GaussianNoise, gaussian_atoms, gaussian_delta, least_epsilon, least_variance
 from discreet.mechanisms.laws import UNLISTED, Law, LossAtoms
 from discreet.mechanisms.reports import Report
 from discreet.mechanisms.samplers import Noise

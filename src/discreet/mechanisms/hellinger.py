@@ -20,16 +20,15 @@ from discreet.errors import InvalidInputError, TooLargeError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laws import Law, ListedLaw
 from discreet.mechanisms.likelihoods import Likelihoods
-from discreet.mechanisms.listing import is_listed, listing
 from discreet.mechanisms.losses import Bounded, enumerated_delta, enumerated_loss
-from discreet.mechanisms.proposals import good_weights, load
+from discreet.mechanisms.proposals import good_weights, is_listed, listing, load
 from discreet.model import sensitivity
 from discreet.model.datasets import candidate_count, check_outcomes, simplex_points
 from discreet.model.dirichlet import Prior
 from discreet.model.sensitivity import Smoothing
 from discreet.numerics.balls import ball, refine
 from discreet.numerics.gamma import RELATIVE_ERROR, to_hellinger, two_count_gap
-from discreet.numerics.gap_tables import GapTable, gap_table
+from discreet.numerics.proved_floats import GapTable, gap_table
 from discreet.progress import Progress
 from discreet.record.guarantee import NO_GUARANTEE, Guarantee, rounded_down, rounded_up
 from discreet.sampling import CandidateSampler, Weights, candidate_sampler, check_drawable, most_seconds

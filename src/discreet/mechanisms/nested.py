@@ -17,7 +17,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.lattice import GeometricNoise, LatticeNoise, distance_atoms, law_of_any_total, law_of_known_total
 from discreet.mechanisms.laws import Law, LossAtoms
-from discreet.mechanisms.levels import Level, MeasuredLevels, labelled, read_levels, written_levels
+from discreet.mechanisms.noise import Level, MeasuredLevels, labelled, read_levels, written_levels
 from discreet.mechanisms.reports import Report, project
 from discreet.mechanisms.samplers import AddedNoise, Noise, Sampler
 from discreet.model.datasets import check_outcomes

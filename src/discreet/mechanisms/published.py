@@ -17,12 +17,11 @@ from discreet import limits
 from discreet.arrays import Floats
 from discreet.counts.factors import Kernel
 from discreet.errors import InvalidInputError, RefusedError
-from discreet.mechanisms.changed_counts import MatrixChange, ReadNoise, RoundingByChance
+from discreet.mechanisms.changed_counts import MatrixChange, RandomizedAnswers, ReadNoise, RoundingByChance
 from discreet.mechanisms.gaussian_noise import GaussianNoise, RoundedGaussianNoise
 from discreet.mechanisms.laplace import LaplaceNoise
 from discreet.mechanisms.lattice import GeometricNoise
 from discreet.mechanisms.noise import CellNoise, IndependentNoise
-from discreet.mechanisms.randomized_answers import RandomizedAnswers
 from discreet.validation import check_moderate, exact, items_of, shown
 
 SUPPRESSED = -2 * limits.COUNT

@@ -18,11 +18,11 @@ from discreet.catalogue import built_in
 from discreet.errors import InvalidInputError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.bayes_reports import Remapped
-from discreet.mechanisms.calibrated import Calibrated
 from discreet.mechanisms.hellinger import Exponential
 from discreet.mechanisms.nested import Nested
 from discreet.mechanisms.observed import Observed
 from discreet.mechanisms.own_classes import is_built_in, names_of
+from discreet.mechanisms.scores import Calibrated
 from discreet.model.dirichlet import Prior
 from discreet.validation import Number, shown
 

@@ -1,6 +1,13 @@
-"""Exact samplers of raw outcomes: each holds the private counts of one dataset, and is dropped after its draw."""
+"""Exact samplers of raw outcomes, each of which is dropped after its draw, and draws that take whole quanta of time.
 
-from collections.abc import Callable, Sequence
+A sampler holds the private counts of one dataset. Where a draw ends at a multiple of a public quantum, a clock tells the number of quanta
+alone (docs/explain/promise.md).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+from time import monotonic, sleep
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +25,6 @@ class Sampler(Protocol):
 
     def draw(self, source: BitSource) -> Any:
         """One raw outcome, from exactly the law: a tuple of whole numbers, or an array for a table."""
-        ...
 
 
 @frozen(repr=False, eq=False)
@@ -53,3 +59,30 @@ class NoisyTable:
         noisy = self.counts.copy()
         noisy[self.possible] += self.noise(source)
         return noisy
+
+
+_LEAST_QUANTUM = 1.0 / 64.0
+"""The least quantum, in seconds: over a hundred times as long as the shortest draws take."""
+
+
+def quantum_above(seconds: float) -> float:
+    """The least of 1/64 s, 1/32 s, 1/16 s, ... that is not below this many seconds."""
+    quantum = _LEAST_QUANTUM
+    while quantum < seconds:
+        quantum *= 2.0
+    return quantum
+
+
+@contextmanager
+def whole_quanta(quantum: float | None) -> Iterator[None]:
+    """End the block, also after an error, at a whole multiple of the quantum after it began; at once if there is no quantum."""
+    if quantum is None:
+        yield
+        return
+    began = monotonic()
+    try:
+        yield
+    finally:
+        end = began + quantum * max(1, ceil((monotonic() - began) / quantum))
+        while (left := end - monotonic()) > 0.0:
+            sleep(left)

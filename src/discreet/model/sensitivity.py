@@ -26,9 +26,8 @@ from discreet.arrays import Counts, Floats
 from discreet.errors import InvalidInputError, TooLargeError
 from discreet.model.dirichlet import Prior
 from discreet.numerics.balls import ball
-from discreet.numerics.exponentials import fall_of
 from discreet.numerics.gamma import gap, to_hellinger
-from discreet.numerics.gap_tables import GapTable
+from discreet.numerics.proved_floats import GapTable, fall_of
 from discreet.validation import Number, check_positive, check_records
 
 # Candidates closer than this in float cannot be told apart by it (its error is below 1e-12), so all of them go to the enclosure.

@@ -13,10 +13,14 @@ and arguments below `STIRLING_FROM` are first raised by the recurrence, which ad
 The two Jensen gaps that follow from it are sums of non-negative divergences, so they inherit the bound.
 
 The difference `v - u` is an argument of its own: counts differ by exact integers even where `a + x` has been rounded.
+
+The power series of the Hellinger distance in the affinity B = 1 - H² has positive terms alone:
+
+    H  =  sqrt(1 - B)  =  1 - Σ_{m>=1} s_m B^m  =  Σ_{m>=1} s_m (1 - B^m),   s_m = Γ(m - ½) / (2 sqrt(π) m!),   Σ s_m = 1 .
 """
 
 from collections.abc import Callable
-from math import comb
+from math import comb, pi, sqrt
 from typing import cast
 
 import numpy as np
@@ -287,3 +291,13 @@ def beta_quantile(a: float, b: float, q: ArrayLike) -> Floats:
 
 
 _SYMMETRIC_FROM = 1e3  # below it SciPy is right, and θ may be close enough to 0 for ½ - ... to lose it
+
+
+def series_term(m: Floats) -> Floats:
+    """s_m, at any real m above ½."""
+    return np.exp(-log_gamma_ratio(m - 0.5, 1.5)) / (2.0 * sqrt(pi))
+
+
+def series_tail(m: Floats) -> Floats:
+    """Σ_{l >= m} s_l = Γ(m - ½) / (sqrt(π) Γ(m))."""
+    return np.exp(-log_gamma_ratio(m - 0.5, 0.5)) / sqrt(pi)

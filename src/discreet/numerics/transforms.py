@@ -1,11 +1,11 @@
-"""Sums of independent counts by Fourier transforms: linear convolutions, and laws on a circle.
+"""Sums of independent counts by Fourier transforms, linear or on a circle, and work on many rows in parts that a cache holds.
 
 On a circle of a length L totals that differ by a multiple of L are not told apart. Laws are real, so that a spectrum has the frequencies
 0, ..., L/2, the others being conjugates. What is transformed and back has the rounding errors of floats of the size of the largest number,
 not of each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.fft import irfftn, rfftn  # scipy's copy what they fill up with zeros, and take twice as long
@@ -13,7 +13,37 @@ from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
 from discreet import limits
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
+
+HELD = 1 << 19
+"""Numbers in one array of a batch: small enough for a processor's cache."""
+
+_ONE_THREAD = 1 << 18
+"""Multiplications up to which OpenBLAS takes one thread. More threads wait for each other where others compute besides, as blocks do."""
+
+
+def rows_times(rows: Floats, matrix: Floats) -> Floats:
+    """`rows @ matrix`, in parts that are no work for several threads."""
+    step = max(1, _ONE_THREAD // max(matrix.size, 1))
+    if len(rows) <= step:
+        return np.asarray(rows @ matrix)
+    found = np.empty((len(rows), matrix.shape[1]))
+    for start in range(0, len(rows), step):
+        np.matmul(rows[start : start + step], matrix, out=found[start : start + step])
+    return found
+
+
+def batches(width: Counts, per_row: int) -> Iterator[NDArray[np.int64]]:
+    """Indices of rows in order of their width, so many at a time that arrays of `per_row` times the widest stay small."""
+    order = np.argsort(width, kind="stable")
+    start = 0
+    while start < len(order):
+        end = start + max(1, HELD // (per_row * int(width[order[start]])))
+        fits = max(1, HELD // (per_row * int(width[order[min(end, len(order)) - 1]])))
+        end = min(len(order), start + fits)
+        yield order[start:end]
+        start = end
+
 
 Spectra = NDArray[np.complex128]
 

@@ -15,15 +15,14 @@ from scipy.special import gammainc
 
 from discreet import limits
 from discreet.arrays import Counts, Floats, Mask
-from discreet.counts.batched.rungs import Rung, ladders
+from discreet.counts.batched.free_sizes import Rung, ladders
 from discreet.counts.batched.sums import Rests, laws_of_sizes
 from discreet.counts.batched.windows import GroupCells, RiseTable
 from discreet.counts.factors import Kernel
 from discreet.mechanisms.noise import CellNoise
 from discreet.numerics.gamma import BELOW_ONE, log_rise_means, log_rising
-from discreet.numerics.products import HELD
 from discreet.numerics.tails import even_windows
-from discreet.numerics.transforms import convolved
+from discreet.numerics.transforms import HELD, convolved
 from discreet.planning.mixture_widths import interval_widths
 
 _PLACE_LENGTH, _LONG_PLACE_LENGTH, _MANY_PLACED = 0.1, 0.2, 100

@@ -14,7 +14,7 @@ from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
 from discreet.model.dirichlet import Prior
 from discreet.model.distances import hellinger
-from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
+from discreet.numerics.roots import bracket, narrowed, rounded_up, unit
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, maker
 from discreet.planning.pooled_widths import pooled_question
 from discreet.planning.width_plans import WidthPlan, WidthQuestion, plan_width, width_given

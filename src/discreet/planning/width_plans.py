@@ -10,7 +10,7 @@ from discreet import limits
 from discreet.errors import InvalidInputError
 from discreet.mechanisms import Mechanism
 from discreet.model.dirichlet import Beta, Dirichlet, Prior
-from discreet.numerics.least_values import bracket, narrowed, rounded_up, unit
+from discreet.numerics.roots import bracket, narrowed, rounded_up, unit
 from discreet.planning.comparison import PUBLIC_CHOICE, PUBLIC_GUESS, Maker, points
 from discreet.planning.expected_widths import Believed, ExpectedWidth, plain_width, width_of
 from discreet.progress import Progress

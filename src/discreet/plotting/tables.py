@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from discreet.arrays import Counts, Floats
     from discreet.inference.reading import Reading
     from discreet.inference.tables.contrasts import ContrastSummary
-    from discreet.inference.tables.draws import Ranks
+    from discreet.inference.tables.latent import Ranks
     from discreet.inference.tables.one_by_one import ByGroup
     from discreet.model.cells import GroupLook, Sort
 

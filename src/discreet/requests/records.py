@@ -298,7 +298,7 @@ def contrast_of_records(
         InvalidInputError: One is a table and one is not, or the group or the category is not in both.
     """
     from discreet.inference.records import of_different_records
-    from discreet.inference.several.two_releases import of_one_variable
+    from discreet.inference.several.combine import of_one_variable
 
     are_tables = {bool(one.by.columns) for one in found}
     if len(are_tables) > 1:

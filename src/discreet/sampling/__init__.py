@@ -2,7 +2,7 @@
 
 from discreet.sampling.attempts import CandidateSampler, Weights
 from discreet.sampling.bits import BitSource, CountedBits, SeededBits, SystemBits
-from discreet.sampling.listed import Listed, candidate_sampler, check_drawable, most_seconds
+from discreet.sampling.candidates import Listed, candidate_sampler, check_drawable, most_seconds
 
 __all__ = [
     "BitSource",

@@ -20,14 +20,12 @@ class BitSource(Protocol):
     @property
     def secret(self) -> bool:
         """Return whether nobody can know or repeat the bits. A release from bits that are not secret has no guarantee."""
-        ...
 
     def bits(self, count: int) -> int:
         """A uniform integer of `count` bits, 0 <= value < 2**count; raises if it has none to give.
 
         A source may also have `octets(size)`, which gives `size` bytes: the same bits, quicker where there are many.
         """
-        ...
 
 
 class SystemBits:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InternalError
 from discreet.sampling.bits import BitSource, take, take_octets
-from discreet.sampling.inversion import LONGEST, Inversion
 from discreet.sampling.noise import (
+    LONGEST,
+    Inversion,
     NoiseLaw,
     accepts_total,
     check_fits,

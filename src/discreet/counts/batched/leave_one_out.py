@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from discreet import limits
 from discreet.arrays import Counts, Floats
 from discreet.errors import TooLargeError
-from discreet.numerics.products import rows_times
-from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, spectra
+from discreet.numerics.transforms import Spectra, conjugates, fast_length, laws, rows_times, spectra
 
 _PERIOD_DEPTH = 36.0
 """The depth, in logarithms, to which the law of the total lies within a period."""

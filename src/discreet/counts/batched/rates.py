@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from discreet.arrays import Counts, Floats, Mask
-from discreet.counts.batched.tilts import check_widths
+from discreet.counts.batched.windows import check_widths
 from discreet.counts.factors import Kernel, Noise
 from discreet.counts.runs import Windows
 from discreet.numerics.gamma import log_gamma_excess, log_ratio_excess
-from discreet.numerics.tilts import balancing_tilts
+from discreet.numerics.roots import balancing_tilts
 
 RATE_DEPTH = 45.0
 """A window ends where its factor has fallen by this much, in logarithms."""
@@ -39,7 +39,6 @@ class CellsNoise(Noise, Protocol):
     @property
     def kernel(self) -> Kernel:
         """The log likelihood of the noise, up to a constant."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

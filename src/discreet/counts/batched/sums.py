@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.batched.tilts import balanced_tilts, batched_windows
-from discreet.counts.batched.windows import GroupCells
+from discreet.counts.batched.windows import GroupCells, balanced_tilts, batched_windows
 from discreet.counts.runs import Run, Windows
 from discreet.errors import TooLargeError
 from discreet.numerics.transforms import Spectra, all_but_one, fast_length, laws, rounding, spectra

@@ -9,11 +9,11 @@ from scipy.special import gammaln
 from discreet import limits
 from discreet.arrays import Floats
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.draws import generator, seed_of
 from discreet.inference.pooling.cells import PooledCells
 from discreet.inference.pooling.mixtures import log_evidences
 from discreet.inference.pooling.pooled import check_work
 from discreet.inference.pooling.strengths import log_shares, weighted_draws
-from discreet.inference.seeds import generator, seed_of
 from discreet.inference.tables.posterior import ReleasedTable
 from discreet.inference.tables.table import TablePosterior
 

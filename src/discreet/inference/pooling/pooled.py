@@ -12,7 +12,7 @@ from discreet.arrays import Counts, Floats
 from discreet.betas.mixtures import BetaMixture
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.draws import DRAWS, check_draws, dirichlet_draws, shortest_of_draws
+from discreet.inference.draws import DRAWS, Rng, check_draws, dirichlet_draws, generator, seed_of, shortest_of_draws
 from discreet.inference.labelled import Figures
 from discreet.inference.pooling.cells import PooledCells, merged
 from discreet.inference.pooling.mixtures import CommonLaw, log_evidences, of_components
@@ -20,7 +20,6 @@ from discreet.inference.pooling.strengths import Hyperprior, LogLaw, Nodes, para
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import Contrast, DrawnQuantity, Quantity
 from discreet.inference.reading import any_of
-from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions
 from discreet.inference.tables.shares import contrast_of_categories, drawn_contrast
 from discreet.inference.tables.table import TablePosterior

@@ -1,25 +1,30 @@
-"""`combine`: what several public records say together (docs/howto/reading.md, "Several releases").
+"""What several public records say: together (`combine`), or how a probability differs between two of them (`contrast`).
 
 Reading records together spends nothing. What they give away together was decided when they were drawn: the composition of their promises.
+`contrast` is about different records, such as those of two years (docs/howto/reading.md, "Several releases").
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from discreet import limits
 from discreet.arrays import Counts
 from discreet.errors import CopyWarning, InvalidInputError, RefusedError, TooLargeError
+from discreet.inference.contrasts import independent_contrast, vanishing
+from discreet.inference.draws import generator, seed_of, seed_of_outcome
 from discreet.inference.noise_aware import NoiseAware
+from discreet.inference.quantities import Contrast, contrast_columns, contrast_figures
 from discreet.inference.reader_priors import agreed_prior
-from discreet.inference.seeds import generator, seed_of, seed_of_outcome
 from discreet.inference.several.chains import drawn_posterior
 from discreet.inference.several.pooled import counts_of_new_records
 from discreet.inference.several.tables import CombinedTable, combined_table
+from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome, counts_of_same_records
 from discreet.model.dirichlet import Prior
 from discreet.model.size_priors import SizePrior, size_prior_of
@@ -27,7 +32,11 @@ from discreet.progress import Progress
 from discreet.record.about import CountingRule
 from discreet.record.release import Release
 from discreet.text import listed
-from discreet.validation import check_records, shown, spelling
+from discreet.validation import check_records, check_share, shown, spelling
+
+if TYPE_CHECKING:
+    from discreet.inference.frames import Library
+
 
 _CHAINS = 1000
 
@@ -234,3 +243,78 @@ def _size_prior(given: Sequence[Release], size_prior: Any, same_data: bool) -> S
     if size_prior is not None and not (all(private) if same_data else any(private)):
         raise InvalidInputError("size_prior is for a private number of records; these releases say what it is: leave it out")
     return size_prior_of("flat" if size_prior is None else size_prior)
+
+
+Readable = Release | NoiseAware | TablePosterior
+"""A release, or its posterior under a prior of the reader's own."""
+
+
+def contrast(first: Readable, second: Readable, category: Any, mass: float = 0.95, library: "Library" = "pandas") -> Any:
+    """Compare the probability of a category in two releases about different records, the first against the second.
+
+    The records must be those of different people: the two posteriors are then independent, and what is known about both together is their
+    product. Two draws from the same records are no such pair; `combine(..., same_data=True)` reads them together.
+
+    Args:
+        first: A release, or a posterior of one, which `noise_aware(prior)` gives under a prior of the reader's own.
+        second: The one that it is compared with: of one variable too, or a table of the same groups.
+        category: The label of a category that both have, or a list of labels: the probability is then that of any of them.
+        mass: How much probability the intervals of a frame hold.
+        library: "pandas", "polars" or "arrow".
+
+    Returns:
+        A `Contrast` with the difference, the ratio and the odds ratio. Of two tables a frame with a row for each group: the columns of the
+        groups, `difference`, `ratio` and `odds_ratio`, each a median with the columns `_low` and `_high`, and `probability`, that the
+        category is more likely in the first. Groups in which there is nothing to infer are left out.
+
+    Raises:
+        InvalidInputError: Both are the same release, their units or groups differ, one is a table and the other is not, or a category is
+            unknown.
+    """
+    _check_different(first, second)
+    one, other = (given.noise_aware() if isinstance(given, Release) else given for given in (first, second))
+    if isinstance(one, NoiseAware) and isinstance(other, NoiseAware):
+        return replace(of_one_variable(one, other, category), again=partial(contrast, first, second, category))
+    if not isinstance(one, TablePosterior) or not isinstance(other, TablePosterior):
+        raise InvalidInputError("a contrast compares two releases of one variable, or two tables; one of these is a table")
+    if one.by != other.by:
+        raise InvalidInputError("a contrast of two tables compares the same groups; these have different ones")
+    from discreet.inference.frames import group_columns, labelled_frame  # Arrow is slow to load
+
+    share = check_share(mass, "mass")
+    rows = {group: contrast_figures(found, share) for group, found in _by_group(one, other, category)}
+    return labelled_frame(group_columns(one.by, list(rows)), contrast_columns(list(rows.values())), library)
+
+
+def _check_different(first: Readable, second: Readable) -> None:
+    for given in (first, second):
+        if not isinstance(given, (Release, NoiseAware, TablePosterior)):
+            raise InvalidInputError(f"contrast takes two releases, as dc.read reads them, or two posteriors; got {type(given).__name__}")
+    if first is second or (isinstance(first, Release) and isinstance(second, Release) and first == second):
+        raise InvalidInputError("a contrast compares releases about different records, and this is the same release twice")
+    if isinstance(first, Release) and isinstance(second, Release) and first.guarantee.unit != second.guarantee.unit:
+        raise InvalidInputError(f"one of these releases counts {first.guarantee.unit}s and the other {second.guarantee.unit}s")
+
+
+def of_one_variable(
+    first: NoiseAware, second: NoiseAware, category: Any, names: tuple[Hashable, Hashable] = ("first", "second")
+) -> Contrast:
+    """Compare the probability of a category in two posteriors about different records."""
+    laws = first.marginal(category), second.marginal(category)
+    one, other = (
+        vanishing((float(a), float(given.prior.exact_total - a)), given.counts.first, chosen)
+        for given in (first, second)
+        for chosen in [given._chosen(category)]
+        for a in [sum(given.prior.exact[i] for i in chosen)]
+    )
+    return independent_contrast(*laws, names=names, priors=(one, other))
+
+
+def _by_group(first: TablePosterior, second: TablePosterior, category: Any) -> Iterator[tuple[int, Contrast]]:
+    """The contrasts of all groups in which there is something to infer in both tables, with their positions."""
+    groups = set(first._comparable(first._chosen(category))) & set(second._comparable(second._chosen(category)))
+    if len(groups) > limits.CONTRASTS:
+        raise TooLargeError(f"a frame has up to {limits.CONTRASTS:,} comparisons, and these would be {len(groups):,}: compare some groups")
+    for position in sorted(groups):
+        laws = (table._whole_row(position).marginal(category) for table in (first, second))
+        yield position, independent_contrast(*laws)

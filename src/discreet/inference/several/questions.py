@@ -20,9 +20,9 @@ from discreet.counts.runs import FLOOR, Run, sum_of
 from discreet.counts.tree import TreeCounts
 from discreet.errors import RefusedError, TooLargeError
 from discreet.frames import warn_caller
+from discreet.inference.draws import seed_of, seed_of_outcome
+from discreet.inference.labelled import FieldsAlone
 from discreet.inference.noise_aware import NoiseAware
-from discreet.inference.pickles import FieldsAlone
-from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.several.combine import check_one_period
 from discreet.inference.tables.posterior import check_table_posterior
 from discreet.inference.tables.table import TablePosterior
@@ -31,7 +31,7 @@ from discreet.mechanisms.lattice import LatticeGeometric
 from discreet.model.cells import Cells
 from discreet.model.size_priors import SizePrior, tabled
 from discreet.numerics.gamma import log_rising
-from discreet.numerics.tilts import balancing_tilt
+from discreet.numerics.roots import balancing_tilt
 from discreet.record.about import CountingRule
 from discreet.record.release import Release, is_table
 from discreet.text import listed

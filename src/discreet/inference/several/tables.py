@@ -9,9 +9,9 @@ from functools import cached_property
 from math import nan
 
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.draws import seed_of, seed_of_outcome
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.reader_priors import agreed_prior
-from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.table import TablePosterior
 from discreet.inference.true_counts import Outcome

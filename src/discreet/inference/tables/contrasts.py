@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.betas.rows import Block
-from discreet.counts.pairs import check_pairs
+from discreet.counts.law import check_pairs
 from discreet.counts.runs import Run, added, values_at
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError

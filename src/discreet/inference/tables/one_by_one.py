@@ -18,16 +18,13 @@ from discreet.counts.batched.arrays import GroupSummaries
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError
 from discreet.frames import warn_caller
-from discreet.inference.draws import DRAWS
-from discreet.inference.labelled import Figures
-from discreet.inference.pickles import FieldsAlone
+from discreet.inference.draws import DRAWS, Rng, generator
+from discreet.inference.labelled import FieldsAlone, Figures
 from discreet.inference.posterior import JointReading
 from discreet.inference.quantities import Contrast, compared_pairs, contrast_columns, contrast_figures
 from discreet.inference.reading import Reading, Sets
 from discreet.inference.records import RecordContrast, ShareOfRecords, drawn_shares, of_different_records, of_draws
-from discreet.inference.seeds import Rng, generator
-from discreet.inference.tables.draws import Ranks, ranks_of
-from discreet.inference.tables.latent import Margin, Positions, check_groups_drawn
+from discreet.inference.tables.latent import Margin, Positions, Ranks, check_groups_drawn, ranks_of
 from discreet.inference.tables.shares import SharedProbability, common_seed, compared, joint_samples, reached_level
 from discreet.model.cells import Groups
 from discreet.validation import check_share

@@ -30,8 +30,8 @@ from discreet.inference.true_counts import counts_of_outcomes, usual_totals
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
+from discreet.numerics.roots import balancing_tilt
 from discreet.numerics.tails import kept
-from discreet.numerics.tilts import balancing_tilt
 
 _ENOUGH_DEVIATIONS = 2.0
 """The most that the mean of all sizes together may be from the total, in standard deviations: it is then not unlikely under the tilt."""

@@ -20,12 +20,12 @@ from discreet.counts.law import CountLaw
 from discreet.counts.listed import ListedCounts
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, RefusedError
+from discreet.inference.draws import seed_of, seed_of_outcome
 from discreet.inference.labelled import Figures
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.pooling.pooled import PooledTable
 from discreet.inference.pooling.strengths import Hyperprior
 from discreet.inference.reader_priors import reader_priors
-from discreet.inference.seeds import seed_of, seed_of_outcome
 from discreet.inference.tables.latent import check_groups_drawn
 from discreet.inference.tables.other_groups import TiedGroup, TiedSizes, check_groups, tied_evidence, tied_sizes
 from discreet.inference.tables.summaries import check_summaries, check_total, group_summaries, pairs_in_a_group

@@ -14,14 +14,12 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats, Mask
 from discreet.errors import InvalidInputError, TooLargeError
-from discreet.inference.draws import shortest_of_draws, standard_error
-from discreet.inference.labelled import Figures
+from discreet.inference.draws import Rng, generator, seed_of, shortest_of_draws, standard_error
+from discreet.inference.labelled import FieldsAlone, Figures
 from discreet.inference.noise_aware import score_of_probabilities
-from discreet.inference.pickles import FieldsAlone
 from discreet.inference.posterior import JointReading
 from discreet.inference.quantities import Contrast, DrawnQuantity, no_mean_of_ratio
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.latent import LatentTable, Positions, check_groups_drawn
 from discreet.model.cells import Groups
 from discreet.validation import by_label, check_share, named_numbers

@@ -20,8 +20,7 @@ from discreet.counts.batched.arrays import DEPTH, TRIMMED, GroupSummaries, Table
 from discreet.counts.batched.free_sizes import TRIMMED_TOTALS, WeightedTotals, summarise, weighted_totals
 from discreet.counts.batched.leave_one_out import Contributions, Frequencies, check_period, contributions, relative_error
 from discreet.counts.batched.sums import laws_of_sizes
-from discreet.counts.batched.tilts import matched_tilts
-from discreet.counts.batched.windows import UNBOUNDED, RiseTable
+from discreet.counts.batched.windows import UNBOUNDED, RiseTable, matched_tilts
 from discreet.counts.factors import Kernel
 from discreet.counts.tree import TreeCounts
 from discreet.errors import InvalidInputError, TooLargeError
@@ -30,7 +29,7 @@ from discreet.inference.tables.other_groups import TiedGroup, check_groups, tied
 from discreet.inference.true_counts import check_noisy_total, counts_of_outcomes
 from discreet.mechanisms.noise import CellNoise
 from discreet.model.size_priors import SizePrior, known_size, size_prior_of, tabled
-from discreet.numerics.tilts import balancing_tilt
+from discreet.numerics.roots import balancing_tilt
 
 _SEARCH_DEPTH, _FOUND_DEPTH = 14.0, 34.0
 """The depth to which windows reach, in logarithms, where the total is public: while the tilt is looked for, and once it is found. What is

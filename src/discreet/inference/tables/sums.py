@@ -17,8 +17,7 @@ from discreet.arrays import Counts, Floats
 from discreet.counts.runs import FLOOR, Run, RunningSum, trimmed
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import RefusedError
-from discreet.inference.draws import DRAWS, check_draws, standard_error
-from discreet.inference.seeds import Rng, seed_of
+from discreet.inference.draws import DRAWS, Rng, check_draws, seed_of, standard_error
 from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_groups_drawn
 from discreet.inference.tables.one_by_one import ByGroup, ByLabels
 from discreet.inference.tables.other_groups import TiedSizes

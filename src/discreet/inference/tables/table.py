@@ -23,17 +23,15 @@ from discreet.counts.batched.arrays import SHOWN_GROUPS
 from discreet.counts.law import CountLaw
 from discreet.counts.size_posterior import SizePosterior
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
-from discreet.inference.draws import DRAWS, check_draws
+from discreet.inference.draws import DRAWS, Rng, check_draws, generator, seed_of
 from discreet.inference.labelled import Figures
 from discreet.inference.noise_aware import NoiseAware
 from discreet.inference.posterior import Posterior
 from discreet.inference.quantities import Contrast
 from discreet.inference.reading import Reading
-from discreet.inference.seeds import Rng, generator, seed_of
 from discreet.inference.tables.adjusted import Strata, haenszel_draws
 from discreet.inference.tables.contrasts import comparable, group_contrasts, summarised
-from discreet.inference.tables.draws import Ranks, ranks_of
-from discreet.inference.tables.latent import LatentTable, Margin, Positions, check_groups_drawn
+from discreet.inference.tables.latent import LatentTable, Margin, Positions, Ranks, check_groups_drawn, ranks_of
 from discreet.inference.tables.one_by_one import ByGroup, GroupSizes, MarginPosterior, PossiblePart, RecordsByGroup
 from discreet.inference.tables.other_groups import TiedSizes
 from discreet.inference.tables.shares import SharedProbability, check_some_possible, chosen_weights, contrast_of_draws, weights_of

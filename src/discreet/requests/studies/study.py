@@ -213,8 +213,7 @@ class Study:
 
         Groups are taken to be equally large, because their sizes are not known; without `n` it is planned for several numbers of records.
         """
-        from discreet.planning.noise_kinds import noise_kinds
-        from discreet.planning.table_widths import StudyPlan
+        from discreet.planning.table_widths import StudyPlan, noise_kinds
 
         declared, even = [], []
         for number in _GUESSED_RECORDS if n is None else (check_records(n),):

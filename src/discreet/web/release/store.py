@@ -25,7 +25,7 @@ from discreet.ledger.charges import second_budget_words
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import Statement, check_affordable
 from discreet.mechanisms.base import Prepared
-from discreet.mechanisms.steady import whole_quanta
+from discreet.mechanisms.samplers import whole_quanta
 from discreet.record.new_files import is_moved, put_over, sync_folder, written_beside
 from discreet.record.release import Release
 from discreet.requests.release_steps import charge_of, check_charged, description_of, longest_text, printable, source_of, stand_in
