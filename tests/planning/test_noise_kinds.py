@@ -19,7 +19,7 @@ def test_deviations_are_those_of_the_pages(tables: int) -> None:
     assert found.least == ("pure" if tables < 10 else "gaussian")
 
 
-@pytest.mark.parametrize(("public", "n"), [("nothing", None), ("total", 20)])
+@pytest.mark.parametrize(("public", "n"), [("nothing", None), ("total", 20), ("sizes", 20)])
 def test_gaussian_noise_of_one_table_is_that_of_the_mechanism(public: str, n: int | None) -> None:
     made = dc.DiscreteGaussian(dc.Dirichlet([1, 1, 1]), n, epsilon=1, delta="1e-6")
     found = noise_kinds(1, 1, public=public)  # type: ignore[arg-type]

@@ -359,6 +359,13 @@ def test_a_plan_is_what_the_planner_says_of_each_table(tmp_path: Path) -> None:
     assert max(prices) - min(prices) <= max(0.02, 0.5 * abs(found.declared[0].price - found.declared[1].price))
 
 
+def test_a_plan_knows_the_public_sizes_of_groups(tmp_path: Path) -> None:
+    found = Study.load(written(tmp_path, STUDY.replace('"total"', '"sizes"'))).plan(n=3000)
+    smoking = dc.plan(dc.Dirichlet.uniform(3), n=1000, epsilon=Fraction(2, 3))
+    exercise = dc.plan(dc.Dirichlet.uniform(4), n=3000, epsilon=Fraction(1, 3))
+    assert [table.width for table in found.declared] == [float(smoking.width), float(exercise.width)]  # type: ignore[union-attr]
+
+
 def test_months_and_years_are_declared_as_they_are_typed(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text("ill,visited\nyes,2026-01-05\nno,2026-02-07\nno,\n")
     (tmp_path / "study.toml").write_text(

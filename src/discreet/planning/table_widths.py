@@ -55,7 +55,7 @@ def noise_kinds(tables: int, epsilon: Number, delta: Number = "1e-6", *, public:
         InvalidInputError: An argument is not what is said above.
     """
     many, level, least = check_records(tables, "tables"), check_moderate(epsilon, "epsilon"), check_delta(delta)
-    changed = 1 if check_public(public) == "nothing" else 2
+    changed = 1 if check_public(public, groups=True) == "nothing" else 2
     part = float(level) / max(many, 1)
     composed = _largest(lambda one: _composed_delta(many, one, float(level)), part, float(least))
     strength = _largest(lambda mu: _gaussian_delta(mu, float(level)), 1e-6 * min(1.0, float(level)), float(least))
