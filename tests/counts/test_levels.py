@@ -22,6 +22,7 @@ from tests.counts import count_tree as plain
 from tests.counts.count_tree import PlainCount, PlainLaw, PlainSplit
 from tests.counts.nested import full, nested_counts
 from tests.counts.observations import gaussian
+from tests.inference.tables.worlds import compositions
 
 CLOSE = 1e-10
 
@@ -199,6 +200,23 @@ def test_levels_that_contradict_each_other_are_read_deep_in_the_tails() -> None:
         assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-9)
         for i, leaf in enumerate(leaves):
             np.testing.assert_allclose(full(found.marginal(i), 200), full(exact.law(leaf), 200), atol=CLOSE)
+
+
+def test_sets_that_cut_across_levels_are_read_deep_in_the_tails() -> None:
+    """The oracle lists all counts: what a level says is unlikely by its parts must not be lost beside what it excludes."""
+    a, n = np.array([1e-3, 50.0, 1e-8, 1e-8]), 6
+    noisy = {(0,): (1.0, 3), (1,): (5.0, -1), (0, 1): (2.5, -1), (2,): (3.0, 2), (3,): (5.0, -2), (2, 3): (0.7, 1), (0, 1, 2, 3): (2.5, 5)}
+    law = counts_of_sets(a, {inside: [Noisy(GeometricNoise(1, slope), z)] for inside, (slope, z) in noisy.items()}, known_size(n))
+    points = compositions(n, 4)
+    logs = sum((log_rising(one, x, 0.0) for one, x in zip(a, points.T.astype(float), strict=True)), np.zeros(len(points)))
+    for inside, (slope, z) in noisy.items():
+        logs -= slope * np.abs(z - points[:, list(inside)].sum(axis=1))
+    exact = ListedCounts.of_logs(points, logs)
+    for chosen in ([0, 2], [1, 2], [3, 0]):
+        part = law.part(chosen)
+        for place, i in enumerate(chosen):
+            np.testing.assert_allclose(full(part.marginal(place), n), full(exact.marginal(i), n), atol=CLOSE)
+    np.testing.assert_allclose(dense(law.pairs(0, 2), n), dense(exact.pairs(0, 2), n), atol=CLOSE)
 
 
 @pytest.mark.parametrize("slope", [0.05, 0.3])

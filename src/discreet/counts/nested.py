@@ -31,7 +31,6 @@ from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.model.size_priors import SizePrior
 from discreet.numerics.gamma import log_rising
 from discreet.numerics.tails import kept
-from discreet.numerics.transforms import convolved
 
 _FIRST_DEPTH, _DEEPEST, _ROUNDS = 60.0, 600.0, 5
 """The depth below its largest value, in logarithms, to which a law is held: deeper where noise at one level contradicts that at another."""
@@ -180,9 +179,13 @@ class _Held:
 
 def _direct(left: Floats, right: Floats) -> Floats:
     """A convolution with all its digits, however small: tails of a law may be likely once it is multiplied with an observation."""
-    if len(left) * len(right) > _PRODUCTS:
-        raise TooLargeError("the noise spreads sums of counts over too many values; less noise (a larger epsilon) needs fewer")
+    _check_products(left, right)
     return np.convolve(left, right)
+
+
+def _check_products(left: Floats, right: Floats) -> None:
+    if left.size * right.size > _PRODUCTS:
+        raise TooLargeError("the noise spreads sums of counts over too many values; less noise (a larger epsilon) needs fewer")
 
 
 def _end(weight: Floats, fall: Floats, depth: float) -> tuple[int | None, float]:
@@ -772,14 +775,12 @@ def _at_sums(run: Run, lows: list[int], shape: tuple[int, ...]) -> Floats:
 
 
 def _convolved(left: Floats, right: Floats) -> Floats:
-    """The law of a sum on several axes: directly where one of them has values on one axis alone."""
+    """The law of a sum on several axes, with all its digits too."""
     shape = [a + b - 1 for a, b in zip(left.shape, right.shape, strict=True)]
     check_pairs(prod(shape[:-1]), shape[-1])
-    short, long = sorted((left, right), key=lambda one: sum(size > 1 for size in one.shape))
-    wide = [axis for axis, size in enumerate(short.shape) if size > 1]
-    if len(wide) > 1:
-        return convolved(left, right)
-    axis = wide[0] if wide else 0
-    rows = np.moveaxis(long, axis, -1)
-    found = np.stack([np.convolve(row, short.ravel()) for row in rows.reshape(-1, rows.shape[-1])])
-    return np.moveaxis(found.reshape(*rows.shape[:-1], -1), -1, axis)
+    _check_products(left, right)
+    short, long = sorted((left, right), key=np.size)
+    found = np.zeros(shape)
+    for place in np.argwhere(short):
+        found[tuple(slice(low, low + many) for low, many in zip(place, long.shape, strict=True))] += short[tuple(place)] * long
+    return found
