@@ -57,6 +57,16 @@ def test_the_interval_of_next_to_no_noise(epsilon: int, n: int | None) -> None:
     assert outcome(epsilon, [1, 1, 1], n).noise_interval(0.95) == pytest.approx(np.full((3, 2), 1 / 3))
 
 
+@pytest.mark.parametrize("epsilon", [15, 16, 17])
+def test_pairs_of_shares_say_that_their_least_likely_counts_are_left_out(epsilon: int) -> None:
+    """A ratio is given that one of two counts is not 0, which here has next to no probability: it is summed by hand."""
+    prior = dc.Dirichlet(["1/100000000", "1/50000000", 2])
+    mechanism = dc.LatticeGeometric(prior, None, epsilon)
+    found: Any = mechanism._recorded(mechanism.guarantee, (0, 0, 5)).noise_aware().records.contrast(*prior.categories[:2])
+    unequal = 3e-8 * 6.0 / 7.0 * np.exp(-epsilon)  # one record more, in either of the two
+    assert abs(1.0 - found.ratio.undefined - unequal) <= found.ratio.omitted <= 1e-14
+
+
 def test_equal_differences_of_shares_are_one_value() -> None:
     """Of two groups of ten records there are 21 differences, and 0.6 - 0.4 is 0.7 - 0.5."""
     mechanism = dc.LatticeGeometric(dc.Dirichlet([1, 1], ["a", "b"]), [10, 10], 1, by={"g": ["x", "y"]})

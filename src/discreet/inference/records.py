@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from discreet import limits
 from discreet.arrays import Counts, Floats
-from discreet.counts.law import CountLaw, PairWeights
+from discreet.counts.law import OUTER_COUNTS, CountLaw, PairWeights
 from discreet.counts.size_posterior import DiscreteLaw
 from discreet.errors import InvalidInputError, RefusedError, TooLargeError
 from discreet.inference.category_contrasts import pairs_of
@@ -328,7 +328,8 @@ class RecordShares(FieldsAlone, Reading):
         names = self._called(sides[0]), self._called(sides[1])
         try:
             parts, possible = pairs_of(self.posterior.counts, len(self.categories), sides), self.posterior.counts.first[sides[1]]
-            found = of_same_records(parts, names, self.posterior.omitted, infinite=not possible.any())
+            omitted = min(1.0, self.posterior.omitted + 8.0 * OUTER_COUNTS)
+            found = of_same_records(parts, names, omitted, infinite=not possible.any())
         except TooLargeError:
             counts = self.posterior.sample_counts(DRAWS)
             found = of_draws(drawn_shares(counts, sides[0]), drawn_shares(counts, sides[1]), names)
