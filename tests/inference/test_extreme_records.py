@@ -60,7 +60,7 @@ def test_the_interval_of_next_to_no_noise(epsilon: int, n: int | None) -> None:
 @pytest.mark.parametrize("epsilon", [15, 16, 17])
 def test_pairs_of_shares_say_that_their_least_likely_counts_are_left_out(epsilon: int) -> None:
     """A ratio is given that one of two counts is not 0, which here has next to no probability: it is summed by hand."""
-    prior = dc.Dirichlet(["1/100000000", "1/50000000", 2])
+    prior = dc.Dirichlet(["1/100000000", "1/50000000", "2"])
     mechanism = dc.LatticeGeometric(prior, None, epsilon)
     found: Any = mechanism._recorded(mechanism.guarantee, (0, 0, 5)).noise_aware().records.contrast(*prior.categories[:2])
     unequal = 3e-8 * 6.0 / 7.0 * np.exp(-epsilon)  # one record more, in either of the two
