@@ -235,8 +235,7 @@ def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
 
 def _last_possible(count: Count, low: float, high: float) -> float:
     """The last count, between one that is possible and one that is not, whose likelihood is not 0."""
-    while high - low > 1.0:
-        middle = np.floor(0.5 * (low + high))
+    while low < (middle := np.floor(0.5 * (low + high))) < high:  # beyond 2**53 neighbouring floats are more than 1 apart
         low, high = (middle, high) if np.isfinite(count.log_likelihood(np.array([middle]))[0]) else (low, middle)
     return low
 
