@@ -178,6 +178,7 @@ def test_the_plan_of_a_table_is_that_of_its_groups_under_each_promise() -> None:
         (["--expect-groups", "1,0", "--n", "3", "--epsilon", "1"], "declare them with --by"),
         (["--by", "sex=f,m", "--n", "300", "--epsilon", "1", "--expect-groups", "10%,20%"], "--expect-groups must have a share"),
         (["--by", "sex=f,m", "--n", "300", "--epsilon", "1", "--public", "nothing"], "leave out --public"),
+        (["--by", "sex=f,m", "--n", "300", "--epsilon", "1", "--public", "sizes"], "leave out --public"),
         (["--by", "sex=f,m", "--n", "300", "--epsilon", "1", "--width", "4%"], "leave out --width"),
     ],
 )

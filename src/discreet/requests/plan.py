@@ -53,6 +53,14 @@ class PlanRequest(Request):
     epsilon: Fraction | None = asked(NUMBER_KIND, "Privacy parameter: find the number of records.", short=("-e",), call="plan")
     prior: "Dirichlet" = asked(SIZED_PRIOR_KIND, _PRIOR, default="1,1")
     mechanism: str = changed(ReleaseRequest, "mechanism", form=None, call="options")
+    by: "Groups | None" = changed(
+        ReleaseRequest,
+        "by",
+        help="COLUMN=GROUP,GROUP,...: given --n and --epsilon of the whole table, the widths in every group, under each promise.",
+        form=None,
+        call="",
+        key="",
+    )
     public: "Public" = asked(PUBLIC_KIND, _PUBLIC, default="total", call="options")
     expect: list[Fraction] | None = asked(
         SHARES_KIND, "Guessed shares of the categories, such as 0.6,0.25,0.15 or 60%,25%,15%; never read off the data.", call="options"
@@ -71,14 +79,6 @@ class PlanRequest(Request):
     worst: bool = asked(SWITCH_KIND, "The widest category instead of the average; with --error, the worst dataset.", call="options")
     curve: bool = asked(SWITCH_KIND, "Given --n: widths for several epsilons; given --epsilon: for several n.")
     about: "SharesOf" = changed(RecordRequest, "about", form=None)
-    by: "Groups | None" = changed(
-        ReleaseRequest,
-        "by",
-        help="COLUMN=GROUP,GROUP,...: given --n and --epsilon of the whole table, the widths in every group, under each promise.",
-        form=None,
-        call="",
-        key="",
-    )
     expect_groups: list[Fraction] | None = asked(
         SHARES_KIND,
         "With --by: guessed shares of the groups, such as 60%,40%, in their order; equal ones if left out.",
