@@ -114,6 +114,24 @@ def test_posteriors_are_those_of_enumeration() -> None:
     check(range(40))
 
 
+def test_a_count_that_one_record_bounds_below_the_peak_of_another_is_that_of_enumeration() -> None:
+    """Rounding by chance leaves at most 32 of the first count, and the other record has its peak at 35."""
+    noisy, scale = {30: 35, 60: 61}, 3.0
+
+    def both(z: int, x: int) -> float:
+        far = abs(noisy[z] - x)
+        peak, side = -np.expm1(-0.5 / scale), -0.5 * np.expm1(-1.0 / scale) * np.exp(-(far - 0.5) / scale)
+        return rounded_by_chance(3)(z, x) * float(side if far else peak)
+
+    world = World(dc.noise.RandomRounding(3), both, (0.5, 1.25), (30, 60), None, size_mean=90.0, most=80)
+    prior = dc.Dirichlet(world.a)
+    theirs = [
+        dc.observed([30, 60], noise=world.noise, prior=prior),
+        dc.observed([35, 61], noise=dc.noise.Laplace(scale=scale), prior=prior),
+    ]
+    assert world.difference(dc.combine(theirs, same_data=True, size_prior="poisson:90")) < 1e-10
+
+
 @pytest.mark.slow
 def test_posteriors_of_three_hundred_worlds_are_those_of_enumeration() -> None:
     check(range(40, 300))

@@ -213,6 +213,8 @@ def _end(a: float, count: Count, root: SizePrior) -> tuple[float, bool]:
     start = max(float(count.first), *count.bends, 0.0)
     if start > far:
         start = float(count.first)
+    if np.isneginf(count.log_likelihood(np.array([start]))[0]):  # a bend of one observation is beyond what another leaves possible
+        start = _last_possible(count, float(count.first), start)
     if root.first == root.last:
         cut = start < far and np.isneginf(count.log_likelihood(np.array([far]))[0])
         return _last_possible(count, start, far) if cut else far, True
