@@ -88,12 +88,12 @@ except ImportError:  # Windows, which has no locks on directories: there, what a
 
 _PREFIX = "discreet-spill-"
 _UNLOCKED = "discreet-new-"
-"""A scratch_directory is called so until it is locked, and is empty until then."""
+"""A directory is called so until it is locked, and is empty until then."""
 
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
-    """A new scratch_directory, locked as long as its process lives. What processes that were killed have left is removed first."""
+    """A new directory, locked as long as its process lives. What processes that were killed have left is removed first."""
     _remove_abandoned()
     made = Path(tempfile.mkdtemp(prefix=_UNLOCKED))
     place = made.with_name(f"{_PREFIX}{os.getpid()}-{made.name.removeprefix(_UNLOCKED)}")
@@ -108,7 +108,7 @@ def scratch_directory() -> Iterator[str]:
 
 
 def _locked(place: Path) -> int | None:
-    """The descriptor that holds a scratch_directory's lock, or None if another process holds it, or there are no locks here."""
+    """The descriptor that holds a directory's lock, or None if another process holds it, or there are no locks here."""
     if fcntl is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The screen on which a steward keeps budgets: a ledger is opened_ledger, its datasets are seen, and new ones are created."""
+"""The screen on which a steward keeps budgets: a ledger is opened, its datasets are seen, and new ones are created."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
